@@ -2,30 +2,38 @@
 
     python -m benchmarks faithful_bench [speed [SHARED]]   pairs a second on one core, and memory
     python -m benchmarks faithful_bench quality [SHARED]   tables beside BLEC, both halves, per class
+    python -m benchmarks faithful_bench values [SHARED]    findings of stored values, of right and of wrong predictions
     python -m benchmarks faithful_bench predict SET OUT    predictions for the benchmark's own scorer
 
-SHARED (default: ../shared beside the repository) holds bench/faithful and golden/faithful. Times are CPU time of this
-process, so that a busy machine tells nearly the same as an idle one; the best of several rounds is shown.
+SHARED (default: ../shared beside the repository) holds bench/faithful and golden/faithful, and data/sql for values.
+Times are CPU time of this process, so that a busy machine tells nearly the same as an idle one; the best of several
+rounds is shown.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import resource
+import sqlite3
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.golden import SHARED
 from sensecheck.faithful import Checker, original
-from sensecheck.faithful.measure import measure
+from sensecheck.faithful.measure import Verdict, measure
 from sensecheck.faithful.records import Pairs, load_schemas
 
 OPENINGS = ("Please tell me:", "I want to know:", "Here is a question:", "So:", "Well,")
+VERDICT = "test_suite_keep_distinct"
 FIELDS = {"spider": ("sql", "question"), "logic2text": ("logic", "sentence")}
 
 
@@ -123,6 +131,80 @@ def quality(shared: Path) -> None:
         for c, (n, blec, ours) in found.classes().items():
             a, b = (h[c][2] if c in h else float("nan") for h in halves)
             print(f"| {c} | {n} | {blec:.2f} | {ours:.2f} | {a:.2f} | {b:.2f} |")
+
+
+def values(shared: Path) -> None:
+    """Predictions that are right or wrong by their answers, and what is found of their literals; then against questions
+    that people judged to say what the gold queries say. *Empty*: the right answer is nothing, or 0."""
+    home = shared / "data/sql"
+    with gzip.open(home / "predictions.jsonl.gz", "rt") as stream:
+        predictions = [json.loads(line) for line in stream]
+    schemas, databases = load_schemas(home / "tables.json"), home / "databases"
+    empty = {key: _is_empty(databases, *key) for key in {(r["db_id"], r["gold"]) for r in predictions}}
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    both = Checker("sql", schemas=schemas, database=databases)
+    for r in predictions:
+        column = 2 * empty[r["db_id"], r["gold"]] + (not r[VERDICT])
+        found = {f.rule for f in both.findings(r["pred"] or "", "x", r["db_id"]) if f.rule.startswith("stored_")}
+        for name in ("all predictions", *found):
+            counts[name][column] += 1
+    print("| finding | right | wrong | right, empty | wrong, empty |\n|---|---|---|---|---|")
+    for name, row in sorted(counts.items(), key=lambda item: -sum(item[1])):
+        print(f"| {name} | {' | '.join(map(str, row))} |")
+    asked: dict[tuple[str, str], str] = {}
+    for r in rows(shared, "human_spider_dev"):
+        if r["human_label"] == 1:
+            asked.setdefault((r["db_id"], _squeezed(r["sql"])), r["question"])
+    judged = [(r, asked.get((r["db_id"], _squeezed(r["gold"])))) for r in predictions]
+    print("\n| | n | accuracy | false alarms | detection | AUROC of doubt |\n|---|---|---|---|---|---|")
+    for name, checker in (
+        ("schema", Checker("sql", schemas=schemas)),
+        ("schema and database", both),
+        ("database alone", Checker("sql", database=databases)),
+    ):
+        verdicts = [
+            (r, checker.check(r["pred"] or "", question, r["db_id"])) for r, question in judged if question is not None
+        ]
+        for part, kept in (
+            ("", verdicts),
+            (", right answer not empty", [v for v in verdicts if not empty[_key(v[0])]]),
+        ):
+            wrong = [not r[VERDICT] for r, _ in kept]
+            flagged = [verdict.consistent is not True for _, verdict in kept]
+            hits = share([a == b for a, b in zip(flagged, wrong, strict=True)])
+            alarms = share([a for a, b in zip(flagged, wrong, strict=True) if not b])
+            seen = share([a for a, b in zip(flagged, wrong, strict=True) if b])
+            area = _area([_surest(verdict) for _, verdict in kept], wrong)
+            print(f"| {name}{part} | {len(kept)} | {hits:.3f} | {alarms:.3f} | {seen:.3f} | {area:.3f} |")
+
+
+def _key(r: dict[str, Any]) -> tuple[str, str]:
+    return r["db_id"], r["gold"]
+
+
+def _squeezed(sql: str) -> str:
+    return " ".join(sql.lower().replace(";", " ").replace(" ,", ",").split())
+
+
+def _is_empty(databases: Path, name: str, gold: str) -> bool:
+    with closing(sqlite3.connect(f"file:{databases}/{name}/{name}.sqlite?mode=ro", uri=True)) as connection:
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        return not any(value not in (0, None) for row in connection.execute(gold) for value in row)
+
+
+def _surest(verdict: Verdict) -> float:
+    """How doubtful a pair is; one that cannot be read is as doubtful as can be."""
+    if verdict.consistent is None or verdict.doubt is not None:
+        return 1.0 if verdict.doubt is None else verdict.doubt
+    faults = (f.confidence for f in verdict.findings if f.status in ("missing", "contradicted", "added"))
+    return max(faults, default=0.0)
+
+
+def _area(doubts: list[float], wrong: list[bool]) -> float:
+    """How often a wrong pair is doubted more than a right one."""
+    scores, marks = np.array(doubts), np.array(wrong)
+    less = scores[marks][:, None] - scores[~marks][None, :]
+    return float((less > 0).mean() + 0.5 * (less == 0).mean())
 
 
 def predict(name: str, out: Path, shared: Path) -> None:
@@ -227,6 +309,8 @@ def main() -> None:
     command, *rest = sys.argv[1:] or ["speed"]
     if command == "quality":
         quality(Path(rest[0]) if rest else SHARED)
+    elif command == "values":
+        values(Path(rest[0]) if rest else SHARED)
     elif command == "predict" and len(rest) >= 2:
         predict(rest[0], Path(rest[1]), Path(rest[2]) if len(rest) > 2 else SHARED)
     elif command == "speed":

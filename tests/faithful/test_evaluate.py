@@ -315,3 +315,66 @@ def test_a_run_with_evidence_is_no_match_for_one_without():
     assert "evidence:read" in str(hinted.signature) and "evidence" not in str(plain.signature)
     with pytest.raises(ComparisonError, match="evidence"):
         plain.compare(hinted)
+
+
+def test_a_column_of_blanks_is_no_evidence():
+    pairs = {"query": ["SELECT name FROM boat"] * 3, "sentence": ["Names of boats."] * 3}
+    plain = faithful.evaluate(pairs)
+    blank = faithful.evaluate({**pairs, "evidence": ["", None, " \n"]})
+    assert "evidence" not in str(blank.signature)
+    assert plain.compare(blank)["consistent"].difference == 0
+
+
+def test_evidence_that_only_later_rows_have_is_told(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    pair = {"query": "SELECT name FROM boat", "sentence": "Names of craft."}
+    first.write_text(json.dumps({**pair, "id": "1"}) + "\n")
+    second.write_text(json.dumps({**pair, "id": "2", "evidence": "craft refers to boat"}) + "\n")
+    runs = [faithful.evaluate(files, out=tmp_path / name) for name, files in
+            (("late", [first, second]), ("early", [second, first]))]  # fmt: skip
+    assert all("evidence:read" in str(run.signature) for run in runs)
+    assert not runs[0].compare(runs[1]).pairing.unlike
+
+
+def test_evidence_in_lists_is_read_and_evidence_that_is_no_text_is_not(tmp_path: Path) -> None:
+    pair = {"query": "SELECT name FROM boat WHERE kind = 'K'", "sentence": "Names of ketches."}
+    listed = faithful.evaluate([{**pair, "evidence": ["boats float", "ketches refers to kind = 'K'"]}])
+    told = faithful.evaluate([{**pair, "evidence": "boats float; ketches refers to kind = 'K'"}])
+    assert listed["consistent"].value == told["consistent"].value == 1.0
+    assert listed.signature == told.signature and "evidence:read" in str(told.signature)
+    assert faithful.evaluate([pair])["consistent"].value == 0.0
+    for odd in (5, True, {"ketches": "kind = 'K'"}, [1, 2]):
+        result = faithful.evaluate([{**pair, "evidence": odd}])
+        assert "evidence" not in str(result.signature)
+        assert "no evidence was read: 'evidence' holds neither texts nor lists of texts" in result.notes
+        with pytest.raises(
+            InputError, match="evidence: expected texts, or lists of texts, got neither in the column 'why'"
+        ):
+            faithful.evaluate([{**pair, "why": odd}], columns={"evidence": "why"})
+    assert not faithful.evaluate([{**pair, "evidence": None}, {**pair, "evidence": None}]).notes
+
+
+def test_systems_that_write_sql_for_the_same_questions_are_compared():
+    questions = ["Names of boats.", "How many boats are there?", "Names of boats longer than 20."]
+    right = ["SELECT name FROM boat", "SELECT count(*) FROM boat", "SELECT name FROM boat WHERE length > 20"]
+    wrong = ["SELECT kind FROM boat", "SELECT max(length) FROM boat", "SELECT name FROM boat WHERE length < 20"]
+    ids = ["a", "b", "c"]
+    runs = [faithful.evaluate({"id": ids, "question": questions, "predicted_sql": sql}) for sql in (right, wrong)]
+    found = runs[0].compare(runs[1])
+    assert found.pairing.to_dict()["texts"] == [{"text": "sentence", "pairs": 3, "differing": 0}]
+    assert not any("Careful" in said for said in (*found.verdict(), *found.table().notes))
+    other = faithful.evaluate({"id": ids, "question": questions[::-1], "predicted_sql": wrong[::-1]})
+    assert runs[0].compare(other).verdict()[0].startswith("Careful: 2 of 3 pairs do not have the same")
+
+
+def test_a_comparison_says_where_evidence_differs():
+    pairs = {"id": ["a", "b", "c"], "query": ["SELECT name FROM boat"] * 3, "sentence": ["Names of boats."] * 3}
+    hints = ["craft refers to boat", "vessels means boat", None]
+    full = faithful.evaluate({**pairs, "evidence": hints})
+    half = faithful.evaluate({**pairs, "evidence": [None, "vessels means boat ", ""]})
+    found = full.compare(half)
+    said = "Careful: 1 of 3 pairs do not have the same evidence (the first: a), and figures depend on it"
+    assert found.verdict()[0].startswith(said)
+    assert any(note.startswith(said) for note in found.table().notes)
+    assert {"text": "evidence", "pairs": 3, "differing": 1} in found.pairing.to_dict()["texts"]
+    assert not full.compare(faithful.evaluate({**pairs, "evidence": hints})).pairing.unlike

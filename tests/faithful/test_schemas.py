@@ -622,3 +622,69 @@ def test_descriptions_of_bird(shared: Path) -> None:
     )
     assert isinstance(merged, dict) and len(merged) == 6
     assert column(merged["financial"], "loan.status").value_words["d"] == "running contract, client in debt"
+
+
+def test_what_sqlite_cannot_describe_is_left_out(tmp_path: Path) -> None:
+    """A view of a table that is gone is no damage, and neither is a table of a module that is not there."""
+    file = tmp_path / "harbour.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.executescript("""
+            CREATE TABLE boat (name TEXT);
+            CREATE VIEW orphan AS SELECT * FROM nowhere;
+            CREATE VIEW fleet AS SELECT name FROM boat;
+            PRAGMA writable_schema = ON;
+            INSERT INTO sqlite_master VALUES ('table', 'far', 'far', 0, 'CREATE VIRTUAL TABLE far USING no_such_module(a)');
+        """)
+    assert list(one_of(file).tables) == ["boat", "fleet"]
+    result = faithful.evaluate({"query": ["SELECT name FROM boat"], "sentence": ["Names of boats."]}, database=file)
+    assert result["consistent"].value == 1.0
+
+
+def one_of(given: Any) -> Schema:
+    schemas = load_schemas(given)
+    return schemas if isinstance(schemas, Schema) else next(iter(schemas.values()))
+
+
+def test_a_locked_file_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "harbour.sqlite"
+    connection = sqlite3.connect(file, isolation_level=None)
+    connection.execute("CREATE TABLE boat (name TEXT)")
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, **{**named, "timeout": 0}))
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        assert message(file).startswith(
+            f"{file}: expected a SQLite database that can be read, got one that another program locks"
+        )
+    finally:
+        connection.close()
+
+
+def test_no_schema_at_all_is_told(tmp_path: Path) -> None:
+    empty = tmp_path / "tables.json"
+    empty.write_text("[]")
+    assert (
+        message(empty)
+        == f"{empty}: expected a schema as in Spider's tables.json, or a list of them, got an empty list."
+    )
+    assert message("").startswith("schema: expected a file or folder, got ''.")
+    assert message([""]).startswith("schema: expected a file or folder, got ''.")
+    assert message({"harbour": {"boat": ["name"]}}).startswith("schema: expected a Schema for every name")
+
+
+def test_what_a_mac_leaves_beside_databases_is_no_database(tmp_path: Path) -> None:
+    home = tmp_path / "dbs" / "harbour"
+    home.mkdir(parents=True)
+    with sqlite3.connect(home / "harbour.sqlite") as connection:
+        connection.executescript("CREATE TABLE boat (kind TEXT); INSERT INTO boat VALUES ('ketch');")
+    pairs = {
+        "query": ["SELECT count(*) FROM boat WHERE kind = 'ketch'"],
+        "sentence": ["How many boats are of the kind ketch?"],
+    }
+    pairs["db_id"] = ["harbour"]
+    before = faithful.evaluate(pairs, database=tmp_path / "dbs")
+    for place in (home, tmp_path / "dbs"):
+        (place / "._harbour.sqlite").write_bytes(b"\0\5\x16\7")
+    after = faithful.evaluate(pairs, database=tmp_path / "dbs")
+    assert before["consistent"].value == after["consistent"].value == 1.0
+    assert before.signature == after.signature

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -274,3 +275,42 @@ def test_columns_of_one_row_that_are_compared_are_no_join() -> None:
     assert "join_without_key" not in found(
         "SELECT account_id FROM account WHERE account_id = district_id", "Accounts whose id is that of their district"
     )
+
+
+def test_two_kinds_of_doubt_in_one_run_are_told() -> None:
+    keys = "CREATE TABLE port (id INTEGER PRIMARY KEY); CREATE TABLE boat (id INTEGER, port_id INTEGER REFERENCES port)"
+    pairs = {
+        "query": ["SELECT id FROM boat"] * 3,
+        "sentence": ["Ids of boats."] * 3,
+        "evidence": ["craft refers to boat", None, ""],
+    }
+    told = "2 of 3 pairs came without evidence: over a schema with keys and no descriptions their doubt is that of the surest"
+    result = faithful.evaluate(pairs, schema=from_create_table(keys))
+    assert [note.startswith(told) for note in result.notes] == [True]
+    assert result.measurements["doubt"].to_list()[0] > 0 == result.measurements["doubt"].to_list()[1]
+    described = from_create_table(keys.replace("INTEGER,", "INTEGER, -- the number of its licence\n"))
+    alike = faithful.evaluate(pairs, schema=described)
+    assert not alike.notes and min(alike.measurements["doubt"].to_list()) > 0
+    assert not faithful.evaluate(pairs).notes
+    assert not faithful.evaluate({**pairs, "evidence": ["x means y"] * 3}, schema=from_create_table(keys)).notes
+
+
+def test_a_pair_that_is_doubted_for_risks_alone_shows_them() -> None:
+    sql = (
+        "SELECT c.full_name, c.born, a.opened FROM client c JOIN disp d ON c.client_id = d.client_id "
+        "JOIN account a ON d.account_id = a.account_id"
+    )
+    question = "Please give me, for every one of our clients, the full name, the day of birth and when each account was opened."
+    verdict = CHECKER.check(sql, question)
+    assert verdict.doubt is not None and not [
+        f for f in verdict.findings if f.status in ("missing", "contradicted", "added")
+    ]
+    threshold = verdict.doubt - 0.01
+    assert threshold > 1 / (1 + exp(-BIAS))
+    pairs = {"query": [sql, "SELECT full_name FROM client"], "sentence": [question, "The full names of clients"]}
+    result = faithful.evaluate(pairs, schema=from_create_table(DDL, "bank", "sqlite"), threshold=threshold)
+    first, second = example_page(result.examples(2, by="doubt").sort("id"))
+    listed = next(part["rows"] for part in first["parts"] if part["label"] == "findings")
+    assert {row[0] for row in listed} == {"risk"} and len(listed) == len({row[4] for row in listed})
+    assert "table joined" in {row[4] for row in listed} and all(0 < float(row[3]) < 1 for row in listed)
+    assert not [part for part in second["parts"] if part["label"] == "findings"]

@@ -31,11 +31,11 @@ def doubt_of(findings: Iterable[Finding]) -> float:
 
 
 def weighed(finding: Finding) -> Finding:
-    """A finding as sure as it would be alone. One that tells nothing is no fault."""
+    """A finding as sure as it would be alone. One that tells nothing is no fault, and no risk."""
     if finding.status not in _COUNTED:
         return finding
     weight = WEIGHTS.get(finding.rule, 0.0)
-    if weight <= 0 and finding.status != "risk":
+    if weight <= 0:
         return finding._replace(status="unsaid", confidence=1.0)
     return finding._replace(confidence=_share(BIAS + weight))
 

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
+import polars as pl
+
 from sensecheck.faithful.columns import (
     DB_NAMES,
     EVIDENCE_NAMES,
@@ -23,7 +25,7 @@ from sensecheck.faithful.languages import LANGUAGES, read_labels
 from sensecheck.faithful.matching.ruling import CONFIDENCE, RULES
 from sensecheck.faithful.measure import HINT, STRICT_THRESHOLD, THRESHOLD, Checker, measure, opened
 from sensecheck.faithful.question import QUESTION
-from sensecheck.faithful.records import identity_of, load_schemas, pairs_of, schema_print
+from sensecheck.faithful.records import identity_of, is_evidence, load_schemas, pairs_of, schema_print
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.field_names import found
@@ -204,10 +206,26 @@ class Faithful(TableInstrument):
     def look_at(self, first: TableBatch) -> None:
         self.sides = sides_of(first, self.asked.columns, self.checker.language)
         self.notes += self.sides.notes()
+        self._look_at_evidence(first)
         if self.judge is not None:
             evidence = found(EVIDENCE_NAMES, first.frame.columns)
             of_query = self.sides.query in self.sides.predicted or evidence is not None
             self.judge.ask_for_one_of(QUERY if of_query else SENTENCE)
+
+    def _look_at_evidence(self, first: TableBatch) -> None:
+        """Evidence that is no text is not read, and a run must not seem to have had it."""
+        name = found(EVIDENCE_NAMES, first.frame.columns)
+        kind = pl.Null() if name is None else first.frame[name].dtype
+        if name is None or is_evidence(kind) or kind in (pl.Null, pl.List(pl.Null)):
+            return
+        called = shown(self.asked.columns.get("evidence", name), 40)
+        if "evidence" in self.asked.columns:
+            raise InputError(
+                path=first.path or None, field="evidence", expected="texts, or lists of texts",
+                got=f"neither in the column {called}",
+                hint="Name another column with --columns evidence=COLUMN (columns=).", reason=Reason.NOT_A_TEXT,
+            )  # fmt: skip
+        self.notes.append(f"no evidence was read: {called} holds neither texts nor lists of texts")
 
     def learnt(self) -> Method:
         prints = {} if self.stored is None else self.stored.prints()
@@ -236,10 +254,16 @@ class Faithful(TableInstrument):
         return {} if self.stored is None else {"database": self.stored.state()}
 
     def finish(self, result: Result) -> None:
-        if result.texts is not None and HINT in result.texts.schema:
+        pairs, hinted = _hinted(result)
+        if hinted:
             # Evidence changes verdicts: a run that had none is not compared with one that had.
             method = {**result.signature.method, "evidence": "read"}
             result.signature = replace(result.signature, method=method)
+            if hinted < pairs and self.checker.weighs_by_evidence:
+                result.notes.append(
+                    f"{pairs - hinted:,} of {pairs:,} pairs came without evidence: over a schema with keys and no "
+                    "descriptions their doubt is that of the surest finding, and not of all together as with evidence"
+                )
         result.notes += [*_taken(result.rows), *([] if self.stored is None else self.stored.notes())]
         if self.judge is not None:
             self.judge.finish(result, "consistent", self.of_parts)
@@ -256,6 +280,15 @@ class Faithful(TableInstrument):
             rows["doubt"].to_list(), self.judge.asks.name, self.doubt,
         )  # fmt: skip
         return self.judge.added(measured, rows["consistent"].to_list(), asked)
+
+
+def _hinted(result: Result) -> tuple[int, int]:
+    """How many pairs there are, and how many came with evidence: a column of blanks says nothing."""
+    told = (pl.col(HINT).str.strip_chars().fill_null("") != "").sum()
+    # Of two inputs, one may have the column: without names, each batch has its own.
+    batches = result.texts.batches() if result.texts is not None else ()
+    counts = [(len(batch), int(batch.select(told).item()) if HINT in batch.columns else 0) for batch in batches]
+    return sum(pairs for pairs, _ in counts), sum(hinted for _, hinted in counts)
 
 
 def _taken(rows: Measurements) -> list[str]:

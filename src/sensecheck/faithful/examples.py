@@ -34,10 +34,14 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
         for span in f["sentence"]
         if f["status"] != "unsaid"
     ]
+    against = [f for f in findings if f["status"] in ("missing", "contradicted", "added")]
+    if row.get("consistent") is False:
+        # What only goes with wrong pairs adds to their doubt, each kind once, and may be all that there is.
+        risks = {f["rule"]: f for f in reversed(findings) if f["status"] == "risk" and f["confidence"] is not None}
+        against += reversed(risks.values())
     rows = [
         [f["status"], f["kind"], f["text"][:120], f"{f['confidence']:.2f}", f["rule"].replace("_", " ")]
-        for f in findings
-        if f["status"] in ("missing", "contradicted", "added")
+        for f in against
     ]
     parts: list[dict[str, Any]] = [
         {"label": "query", "spans": painted(query, in_query)},

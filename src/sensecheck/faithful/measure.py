@@ -104,7 +104,7 @@ class Verdict:
                 "status": f.status,
                 "kind": f.kind,
                 "rule": f.rule,
-                "confidence": f.confidence if f.status in _FAULTS else None,
+                "confidence": f.confidence if f.status in _FAULTS or f.status == "risk" else None,
                 "text": f.text,
                 "query": list(f.query_span) if f.query_span else None,
                 "sentence": [] if sentence is None else [list(s) for s in spans_of(sentence, f.positions)],
@@ -166,6 +166,12 @@ class Checker:
                 raise UnreadableQueryError(Reason.UNKNOWN_DB_ID, f"no schema for the database {db_id!r}")
             context = self._contexts[db_id] = Context(schema or self._one, self._dialect, self._labels)
         return context
+
+    @property
+    def weighs_by_evidence(self) -> bool:
+        """Whether findings over some schema add up where a question has evidence, and only there."""
+        schemas = [*self._schemas.values(), *([self._one] if self._one is not None else [])]
+        return any(schema.has_keys and not schema.has_descriptions for schema in schemas)
 
     def reading(self, query: str, db_id: str | None = None) -> Reading | UnreadableQueryError:
         """The facts of a query, or why there are none."""

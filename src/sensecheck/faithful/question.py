@@ -19,6 +19,7 @@ from sensecheck.faithful.columns import (
 )
 from sensecheck.faithful.examples import example_page
 from sensecheck.faithful.figures import statistics
+from sensecheck.faithful.measure import HINT
 from sensecheck.faithful.plots import plots
 from sensecheck.judges.figures import sentences as judge_sentences
 from sensecheck.labelling.judging import Judging
@@ -69,10 +70,11 @@ QUESTION = Question(
     statistics=statistics,
     headline=("consistent", "missing", "contradicted", "added"),
     outcome="consistent",
-    given=("query",),
+    given=(("query", "sentence"),),
+    beside={HINT: "evidence"},
     plots=plots,
     example_page=example_page,
-    judging=Judging(ASKS, ("query", "sentence", "hint")),
+    judging=Judging(ASKS, ("query", "sentence", HINT)),
     verdict=verdict,
     fields={
         "query": (*PREDICTED_QUERIES, *QUERY_NAMES, *PREDICTED),

@@ -36,10 +36,7 @@ def pairs_of(batch: TableBatch, sides: Sides, asked: Asked, *, may_lack: bool = 
     frame = batch.frame
     names = frame.columns
     db = found(DB_NAMES, names)
-    reference, evidence = (
-        name if name is not None and frame[name].dtype == pl.String else None
-        for name in (found(REFERENCE_NAMES, names), found(EVIDENCE_NAMES, names))
-    )
+    reference, evidence = found(REFERENCE_NAMES, names), found(EVIDENCE_NAMES, names)
     queries, sentences = (
         _texts(batch, name, asked.skip_bad or may_lack or name in sides.predicted)
         for name in (sides.query, sides.sentence)
@@ -48,9 +45,20 @@ def pairs_of(batch: TableBatch, sides: Sides, asked: Asked, *, may_lack: bool = 
         queries,
         sentences,
         batch.spelled(db).to_list() if db is not None else None,
-        frame[reference].to_list() if reference is not None else None,
-        frame[evidence].to_list() if evidence is not None else None,
+        frame[reference].to_list() if reference is not None and frame[reference].dtype == pl.String else None,
+        _evidence(frame[evidence]) if evidence is not None else None,
     )
+
+
+def is_evidence(kind: pl.DataType) -> bool:
+    """Whether a column of this kind holds hints: a text each, or a list of texts."""
+    return kind in (pl.String, pl.List(pl.String))
+
+
+def _evidence(column: pl.Series) -> list[str | None] | None:
+    if not is_evidence(column.dtype):
+        return None
+    return (column if column.dtype == pl.String else column.list.join("; ")).to_list()
 
 
 def _texts(batch: TableBatch, name: str, may_lack: bool) -> list[str | None]:

@@ -177,6 +177,7 @@ class Comparison:
                 self._few_shared(),
                 self._perhaps_misplaced(),
                 self.pairing.doubt,
+                self.pairing.unlike,
                 self._told_apart_by_order(),
             )
             if words

@@ -2,11 +2,13 @@
 
 Records without an id are numbered as they come. Two runs of differently ordered files would
 then be paired wrongly and nobody would notice: so a comparison says when names are numbers, and looks whether the
-input's own texts agree.
+input's own texts agree. Texts that are no system's and still move figures (hints) must agree too, or the difference
+is partly theirs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -44,6 +46,19 @@ class Pairing:
     numbered: bool
     """Whether both runs call their examples by number."""
     texts: tuple[Agreement, ...]
+    beside: tuple[Agreement, ...] = ()
+    """Of texts that come with examples and move figures."""
+
+    @property
+    def unlike(self) -> str:
+        """What came with the examples of one run and not with those of the other, or nothing."""
+        wrong = next((t for t in self.beside if t.differing), None)
+        if wrong is None:
+            return ""
+        return (
+            f"Careful: {wrong.differing:,} of {wrong.pairs:,} pairs do not have the same {wrong.column} (the first: "
+            f"{visible(wrong.example, 60)}), and figures depend on it: what differs may come from that."
+        )
 
     @property
     def doubt(self) -> str:
@@ -60,24 +75,26 @@ class Pairing:
         return said
 
     def notes(self) -> list[str]:
+        unlike = [self.unlike] if self.unlike else []
         if self.doubt:
-            return [self.doubt]
+            return [self.doubt, *unlike]
         if not self.numbered:
-            return []
+            return unlike
         same = [t for t in self.texts if t.pairs]
         if same:
             words = " and ".join(t.column for t in same)
-            return [f"{_NUMBERED}; {words} the same in all {same[0].pairs:,} pairs"]
+            return [f"{_NUMBERED}; {words} the same in all {same[0].pairs:,} pairs", *unlike]
         return [
-            f"{_NUMBERED}; there is no text to check this by: the files must list the same examples in the same order"
+            f"{_NUMBERED}; there is no text to check this by: the files must list the same examples in the same order",
+            *unlike,
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"by": "number" if self.numbered else "id", "texts": [t.to_dict() for t in self.texts]}
+        return {"by": "number" if self.numbered else "id", "texts": [t.to_dict() for t in (*self.texts, *self.beside)]}
 
 
 def pairing(a: Result, b: Result) -> Pairing:
-    return Pairing(_numbered(a) and _numbered(b), tuple(_agreements(a, b)))
+    return Pairing(_numbered(a) and _numbered(b), tuple(_agreements(a, b)), tuple(_beside(a, b)))
 
 
 def _numbered(result: Result) -> bool:
@@ -109,29 +126,55 @@ def _numbered(result: Result) -> bool:
     return last > 0
 
 
-def _agreements(a: Result, b: Result) -> list[Agreement]:
-    if a.texts is None or b.texts is None:
-        return []
-    agreements = []
-    for column in a.question.given:
-        sides = []
-        for run in (a, b):
-            assert run.texts is not None
-            if run.texts.schema.get(column) != pl.String or "id" not in run.texts.schema:
-                break
-            # Hashes, not texts: what is held does not grow with their length.
-            digest = pl.col(column).str.strip_chars().hash()
-            parts = [
-                batch.filter(pl.col(column).fill_null("").str.strip_chars() != "").select(
-                    pl.col("id").cast(pl.String), digest.alias("text")
-                )
-                for batch in run.texts.batches(["id", column])
-            ]
-            sides.append(pl.concat(parts).unique("id", keep="first", maintain_order=True))
-        if len(sides) < 2:
-            continue
-        joined = sides[0].join(sides[1], on="id", how="inner", suffix="_b", maintain_order="left")
-        wrong = joined.filter(pl.col("text") != pl.col("text_b"))
+def _agreements(a: Result, b: Result) -> Iterator[Agreement]:
+    """Of the input's own texts. Where either of two may be the input's, it is the one that agrees better."""
+    for given in a.question.given:
+        names = (given,) if isinstance(given, str) else given
+        found = [agreement for name in names if (agreement := _agreement(a, b, name)) is not None]
+        if found:
+            yield min(found, key=lambda one: one.differing / one.pairs)
+
+
+def _agreement(a: Result, b: Result, column: str) -> Agreement | None:
+    """Whether a text is the same in both runs, where both have one."""
+    one, other = _digests(a, column), _digests(b, column)
+    if one is None or other is None:
+        return None
+    joined = one.join(other, on="id", how="inner", suffix="_b", maintain_order="left")
+    wrong = joined.filter(pl.col("text") != pl.col("text_b"))
+    return Agreement(column, len(joined), len(wrong), _first(wrong)) if len(joined) else None
+
+
+def _beside(a: Result, b: Result) -> Iterator[Agreement]:
+    """Of texts that come with examples and move figures: one that only one run has differs, too."""
+    for column, called in a.question.beside.items():
+        one, other = _digests(a, column), _digests(b, column)
+        if one is None or other is None:
+            continue  # signatures say which run had none
+        ids = _ids(a).join(_ids(b), on="id", how="semi").unique("id", maintain_order=True)
+        joined = ids.join(one, on="id", how="left", maintain_order="left")
+        joined = joined.join(other, on="id", how="left", suffix="_b", maintain_order="left")
+        wrong = joined.filter(pl.col("text").ne_missing(pl.col("text_b")))
         if len(joined):
-            agreements.append(Agreement(column, len(joined), len(wrong), str(wrong["id"][0]) if len(wrong) else ""))
-    return agreements
+            yield Agreement(called, len(joined), len(wrong), _first(wrong))
+
+
+def _first(frame: pl.DataFrame) -> str:
+    return str(frame["id"][0]) if len(frame) else ""
+
+
+def _ids(run: Result) -> pl.DataFrame:
+    assert run.texts is not None
+    return pl.concat([batch.select(pl.col("id").cast(pl.String)) for batch in run.texts.batches(["id"])])
+
+
+def _digests(run: Result, column: str) -> pl.DataFrame | None:
+    """A text of each example that has it, as hashes: what is held does not grow with their length."""
+    stripped = pl.col(column).str.strip_chars()
+    parts = [
+        batch.filter(stripped.fill_null("") != "").select(pl.col("id").cast(pl.String), stripped.hash().alias("text"))
+        # Texts of two inputs may differ in their columns: without names, each batch has its own.
+        for batch in (run.texts.batches() if run.texts is not None else ())
+        if "id" in batch.columns and batch.schema.get(column) == pl.String
+    ]
+    return pl.concat(parts).unique("id", keep="first", maintain_order=True) if parts else None

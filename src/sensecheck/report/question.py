@@ -46,8 +46,12 @@ class Question:
     """Tables of its own, behind those of figures and slices; made from the figures and `Result.extra` alone."""
     tables_title: str = ""
     """The heading above them on the page."""
-    given: tuple[str, ...] = ()
-    """Text columns of the examples that are the input's and not the system's: two runs of one input share them."""
+    given: tuple[str | tuple[str, ...], ...] = ()
+    """Text columns of the examples that are the input's and not the system's: two runs of one input share them. Of
+    several in a tuple either may be, and the others are the system's."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Text columns that come with examples and move figures, and what they are called: a comparison says where they
+    are not the same."""
     ignored_in_comparison: frozenset[str] = frozenset({"ci", "provider"})
     """Choices of the method that change no value, or say whose answers are measured."""
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

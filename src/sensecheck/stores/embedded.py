@@ -167,7 +167,8 @@ class Databases(_Embedded, SqlStore):
     def _is_duckdb(self) -> bool:
         first = self.path
         if self.path.is_dir():
-            first = next((p for p in sorted(self.path.rglob("*")) if p.suffix in self._ENDINGS), self.path)
+            found = (p for p in sorted(self.path.rglob("*")) if self._is_database(p) and p.is_file())
+            first = next(found, self.path)
         if not first.is_file():
             raise StoreError(f"database {self.path}: no file in it ends in {', '.join(self._ENDINGS)}")
         with first.open("rb") as stream:
@@ -175,6 +176,11 @@ class Databases(_Embedded, SqlStore):
         if head and head != b"SQLite format 3\0" and head[8:12] != b"DUCK":
             raise StoreError(f"database {first}: neither an SQLite nor a DuckDB file")
         return head[8:12] == b"DUCK"
+
+    @classmethod
+    def _is_database(cls, path: Path) -> bool:
+        """By its name; archives made on a Mac bring a file `._NAME` beside each."""
+        return path.suffix in cls._ENDINGS and not path.name.startswith(".")
 
     def files(self, name: str) -> list[Path]:
         """The database files of a schema, the one that bears its name first."""
@@ -190,7 +196,7 @@ class Databases(_Embedded, SqlStore):
             raise StoreError(f"database name {name!r}: expected a plain name")
         folder = self.path / name
         if folder.is_dir():
-            files = [p for p in sorted(folder.iterdir()) if p.suffix in self._ENDINGS]
+            files = [p for p in sorted(folder.iterdir()) if self._is_database(p)]
             if files:
                 return sorted(files, key=lambda p: (p.stem != name, p.name))
         for ending in self._ENDINGS:
@@ -206,9 +212,9 @@ class Databases(_Embedded, SqlStore):
         """The databases in a folder, by their names."""
         if self.path.is_file():
             return [self.path.stem]
-        names = {p.stem for p in self.path.iterdir() if p.suffix in self._ENDINGS and p.is_file()}
+        names = {p.stem for p in self.path.iterdir() if self._is_database(p) and p.is_file()}
         for folder in self.path.iterdir():
-            if folder.is_dir() and any(p.suffix in self._ENDINGS and p.is_file() for p in folder.iterdir()):
+            if folder.is_dir() and any(self._is_database(p) and p.is_file() for p in folder.iterdir()):
                 names.add(folder.name)
         return sorted(name for name in names if not name.startswith("."))
 
@@ -262,7 +268,7 @@ class Databases(_Embedded, SqlStore):
         else:
             inner = [file for folder in self.path.iterdir() if folder.is_dir() for file in folder.iterdir()]
             named = [(file.relative_to(self.path).as_posix(), file) for file in [*self.path.iterdir(), *inner]]
-            named = [(name, file) for name, file in named if file.suffix in self._ENDINGS and file.is_file()]
+            named = [(name, file) for name, file in named if self._is_database(file) and file.is_file()]
         logs = [(name + end, Path(f"{file}{end}")) for name, file in named for end in ("-wal", ".wal")]
         waiting = [(name, log) for name, log in logs if log.is_file() and log.stat().st_size]
         return fingerprints.of_files([*named, *waiting])

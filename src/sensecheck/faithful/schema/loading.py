@@ -14,7 +14,7 @@ from sensecheck.faithful.schema.ddl import from_create_table
 from sensecheck.faithful.schema.model import Schema, merged
 from sensecheck.faithful.schema.nested import from_nested, is_nested
 from sensecheck.faithful.schema.spider import from_spider, spider_entry
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.reasons import Reason
 
@@ -35,13 +35,26 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
     if isinstance(given, Mapping):
         if "table_names_original" in given:
             return _spider([given], "schema")
-        return from_nested(given) if is_nested(given) else dict(given)
+        return from_nested(given) if is_nested(given) else _named(given)
     if isinstance(given, (list, tuple)) and given and isinstance(given[0], Mapping):
         return _spider(given, "schema")
     if isinstance(given, (list, tuple)):
         return _together(given, dialect)
+    if not os.fspath(given):
+        raise InputError(field="schema", expected="a file or folder", got="''", hint=_HINT, reason=Reason.BAD_OPTION)
     path = Path(given)
     return _folder(path) if path.is_dir() else _file(path, dialect)
+
+
+def _named(given: Mapping[Any, Any]) -> dict[str, Schema]:
+    """Schemas that are there already, by their names."""
+    for name, schema in given.items():
+        if not isinstance(schema, Schema):
+            raise InputError(
+                field="schema", expected="a Schema for every name, or an object as in Spider's tables.json",
+                got=f"{shown(name, 40)}: {shown(schema, 60)}", reason=Reason.BAD_SCHEMA,
+            )  # fmt: skip
+    return dict(given)
 
 
 def _together(given: Sequence[Any], dialect: str | None) -> dict[str, Schema]:
@@ -119,6 +132,11 @@ def _unreadable(path: Path, error: OSError) -> InputError:
 
 def _spider(entries: Sequence[Any], path: str) -> dict[str, Schema]:
     schemas: dict[str, Schema] = {}
+    if not entries:
+        raise InputError(
+            path=path, expected="a schema as in Spider's tables.json, or a list of them", got="an empty list",
+            reason=Reason.BAD_SCHEMA,
+        )  # fmt: skip
     for record, entry in enumerate(entries, 1):
         schema = from_spider(spider_entry(entry, path, record), path, record)
         schemas[schema.db_id] = schema
@@ -140,7 +158,12 @@ def from_database(path: Path) -> Schema:
 def _sqlite(path: Path) -> Schema:
     try:
         return sqlite_file.from_sqlite(path)
-    except (sqlite3.Error, UnicodeDecodeError):
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if "locked" in str(error):
+            raise InputError(
+                path=str(path), expected="a SQLite database that can be read", got="one that another program locks",
+                hint="Wait until that is done, or give a copy.", reason=Reason.BAD_SCHEMA,
+            ) from None  # fmt: skip
         raise InputError(
             path=str(path), expected="a SQLite database", got="a damaged one, or another kind of file",
             hint="Test it with: sqlite3 FILE 'PRAGMA integrity_check'.", reason=Reason.BAD_SCHEMA,

@@ -24,8 +24,13 @@ def from_sqlite(path: str | Path, db_id: str | None = None) -> Schema:
             "SELECT name, sql FROM sqlite_master WHERE type IN ('table','view') AND name NOT LIKE 'sqlite_%'"
         ).fetchall()
         for name, text in rows:
-            tables[name.lower()] = _table(connection, name, text)
-            keys[name] = _foreign_keys(connection, name)
+            try:
+                tables[name.lower()] = _table(connection, name, text)
+                keys[name] = _foreign_keys(connection, name)
+            except sqlite3.OperationalError as error:
+                # A view of a table that is gone, a table of a module that is not there: SQLite has no columns of it.
+                if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                    raise
     finally:
         connection.close()
     pairs = frozenset(pair for name, own in keys.items() for pair in resolved(name, own, tables))

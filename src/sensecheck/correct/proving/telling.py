@@ -114,6 +114,8 @@ class Telling:
             return f"they differ on the given {self.unit}"
         if self.status == "left out":
             return f"left out: {self.reason}"
+        if not self.databases:
+            return "not told apart: they are the same text"
         return f"not told apart by {self.databases:,} {self.unit}s"
 
 

@@ -394,6 +394,25 @@ def suites(told: list[tuple[Agreement, Telling]]) -> None:
     row("   pairs that none of the five has", share(caught_new_in_all, new_in_all))
 
 
+def equal_on_a_suite(told: list[tuple[Agreement, Telling]], equal: list[Pair]) -> None:
+    """Queries that are equal are so on every database of a suite, whatever it was made for."""
+    finds: dict[str, dict[Pair, Counterexample]] = {}
+    for pair, telling in told:
+        if telling.counterexample is not None:
+            asked = Pair(pair.gold, pair.prediction, pair.database)
+            finds.setdefault(Path(pair.database).parent.name, {})[asked] = telling.counterexample
+    counted = apart = 0
+    with tempfile.TemporaryDirectory() as folder:
+        suite = Path(folder) / "suite"
+        write_suite(suite, {name: [Path(next(iter(pairs)).database)] for name, pairs in finds.items()}, finds)
+        for name in finds:
+            pairs = [pair for pair in equal if Path(pair.database).parent.name == name]
+            counted += len(pairs)
+            if pairs:
+                apart += len(set().union(*told_apart(pairs, sorted((suite / name).glob("*.sqlite")))))
+    row("equal pairs told apart by a suite of all finds", share(apart, counted), "0", not apart)
+
+
 def _differs(pair: Agreement, home: Path) -> bool:
     """Whether some database of a suite tells the pair apart."""
     files = sorted(home.glob("*.sqlite")) if home.is_dir() else []
@@ -519,6 +538,8 @@ def main(argv: list[str] | None = None) -> None:
         row(f"   {reason}", str(count))
     if options.suites:
         suites(told)
+        if options.equal:
+            equal_on_a_suite(told, equal)
     if options.sheet:
         write_sheet(options.sheet, told, options.sheet_seed)
 

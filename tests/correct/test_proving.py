@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -606,6 +607,7 @@ def test_agreements_of_a_run_are_proven_different(school: Path, tmp_path: Path) 
     assert (result["proven_different"].value, result["proven_different"].n) == (2 / 3, 3)
     classes = ("proven_rows", "proven_columns", "proven_repeats", "proven_order")
     assert sum(result[name].value for name in classes) == result["proven_different"].value
+    assert (result["proven_absent"].value, result["proven_childless"].value, result["proven_shared"].value) == (0, 0, 0)
     rows = result.measurements
     assert rows["proven_different"].to_list() == [True, True, False, None, None, None]
     why = rows["not_searched"].to_list()
@@ -631,6 +633,23 @@ def test_agreements_of_a_run_are_proven_different(school: Path, tmp_path: Path) 
     # A run in its place leaves nothing of it.
     evaluate(records()[2:4], database=school, prove="all", out=tmp_path / "run", overwrite=True)
     assert not list((tmp_path / "run" / "counterexamples").iterdir())
+
+
+def test_finds_with_what_the_data_never_show_are_counted(school: Path, tmp_path: Path) -> None:
+    full = made(tmp_path / "full.sqlite", SCHOOL + "DELETE FROM class WHERE id = 4;")
+    pairs = [
+        ("SELECT COUNT(DISTINCT class) FROM pupil", "SELECT COUNT(*) FROM class"),
+        ("SELECT name FROM pupil WHERE town = 'Rome'", "SELECT name FROM pupil WHERE town = 'Oslo'"),
+        ("SELECT name FROM pupil WHERE age >= 16", "SELECT name FROM pupil WHERE age > 15 AND class = 1"),
+        ("SELECT name FROM pupil", "SELECT name FROM pupil"),
+    ]
+    data = [{"id": str(n), "gold": gold, "prediction": prediction} for n, (gold, prediction) in enumerate(pairs)]
+    result = evaluate(data, database=full, prove="all")
+    rows = result.measurements
+    assert rows["proven_different"].to_list() == [True, True, True, False]
+    assert rows["proven_childless"].to_list() == [True, False, False, False]
+    assert rows["proven_absent"].to_list() == [False, True, False, False]
+    assert rows["proven_shared"].to_list() == [False] * 4 and result["proven_absent"].value == 0.25
 
 
 def test_a_suite_tells_apart_what_was_proven_different(
@@ -772,6 +791,26 @@ def test_prove_needs_sqlite(school: Path) -> None:
         evaluate(records(), database=school, prove="some")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected sqlite or duckdb, got 'mysql'"):
         tell_apart("SELECT 1", "SELECT 2", database=school, dialect="mysql")
+
+
+def test_places_that_are_none_are_told(school: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.sqlite").write_text("no database")
+    (tmp_path / "bad.sql").write_bytes(b"CREATE TABLE t (a INT); -- \xff")
+    (tmp_path / "some.duckdb").write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 8)
+    calls: list[tuple[dict[str, Any], str]] = [
+        ({"database": tmp_path / "text.sqlite"}, "neither an SQLite nor a DuckDB file"),
+        ({"database": tmp_path / "some.duckdb"}, "give dialect='duckdb'"),
+        ({"database": school, "dialect": "duckdb"}, "give dialect='sqlite'"),
+        ({"database": tmp_path}, "no such file"),
+        ({"schema": tmp_path / "bad.sql"}, "no text in UTF-8"),
+        ({"schema": ""}, "no such file; expected CREATE TABLE statements"),
+        ({"schema": b"CREATE TABLE t (a INT)"}, "schema: expected CREATE TABLE statements"),
+        ({"schema": "CREATE TABLE t (a INT)", "prediction": None}, "prediction: expected a query as text"),
+    ]
+    for call, message in calls:
+        with pytest.raises(InputError, match=message):
+            tell_apart(**{"gold": "SELECT 1", "prediction": "SELECT 2", **call})
+    assert str(Telling("not told apart", 1)) == "not told apart by 1 database"
 
 
 def test_file_names_of_records_stay_in_their_folder() -> None:

@@ -21,7 +21,7 @@ from sensecheck.statistics.measurements import Measurements
 from sensecheck.stores import Databases, Graph, ServerDatabases, SqlStore, StoreError
 
 from .elsewhere import Elsewhere
-from .figures import CLASSES
+from .figures import CLASSES, MARKS
 from .suites import check_place, write_suite
 from .telling import Counterexample, GraphCounterexample, Pair, Prover, Telling
 from .writing import term_text
@@ -102,6 +102,9 @@ class Agreements:
             for difference, (name, _) in CLASSES.items():
                 differs = found is not None and found.difference == difference
                 columns[name].append(differs if searched else None)
+            for name, (beginnings, _) in MARKS.items():
+                marked = found is not None and any(mark.startswith(beginnings) for mark in found.marks)
+                columns[name].append(marked if searched else None)
             if telling is None:
                 columns["not_searched"].append(pair if isinstance(pair, str) else None)
             else:
@@ -221,7 +224,7 @@ class Agreements:
             searched += len(different)
             found += int(different.sum())
         if not searched:
-            return [f"no agreement was searched for a {self.unit} that proves it wrong"]
+            return [f"no agreement was searched for a {self.unit} that tells its queries apart"]
         told = f"{found:,} of {searched:,} {'agreement' if searched == 1 else 'agreements'} "
         told += f"proven different by a small {self.unit}"
         if self.elsewhere is not None:
@@ -232,7 +235,14 @@ class Agreements:
         return [f"{told}; the others are not proven equal" if found < searched else told]
 
 
-COLUMNS = ("correct_proven", "proven_different", "proven_hard", *(name for name, _ in CLASSES.values()), "not_searched")
+COLUMNS = (
+    "correct_proven",
+    "proven_different",
+    "proven_hard",
+    *(name for name, _ in CLASSES.values()),
+    *MARKS,
+    "not_searched",
+)
 
 
 def file_name(record: str, ending: str = ".sql", pair: Pair | None = None) -> str:

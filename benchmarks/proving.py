@@ -374,7 +374,8 @@ def suites(told: list[tuple[Agreement, Telling]]) -> None:
                 finds.setdefault(Path(pair.database).parent.name, {})[asked] = telling.counterexample
         theirs = [pair for pair, _ in told if left_out in pair.models]
         with tempfile.TemporaryDirectory() as folder:
-            made = write_suite(Path(folder) / "suite", finds)
+            given = {name: [Path(next(iter(pairs)).database)] for name, pairs in finds.items()}
+            made = write_suite(Path(folder) / "suite", given, finds)
             caught = {
                 pair for pair in theirs if _differs(pair, Path(folder) / "suite" / Path(pair.database).parent.name)
             }
@@ -391,6 +392,25 @@ def suites(told: list[tuple[Agreement, Telling]]) -> None:
     enough = caught_in_all >= 0.8 * proven_in_all
     row("suites of five on the sixth, in all", share(caught_in_all, proven_in_all), ">= 80 %", enough)
     row("   pairs that none of the five has", share(caught_new_in_all, new_in_all))
+
+
+def equal_on_a_suite(told: list[tuple[Agreement, Telling]], equal: list[Pair]) -> None:
+    """Queries that are equal are so on every database of a suite, whatever it was made for."""
+    finds: dict[str, dict[Pair, Counterexample]] = {}
+    for pair, telling in told:
+        if telling.counterexample is not None:
+            asked = Pair(pair.gold, pair.prediction, pair.database)
+            finds.setdefault(Path(pair.database).parent.name, {})[asked] = telling.counterexample
+    counted = apart = 0
+    with tempfile.TemporaryDirectory() as folder:
+        suite = Path(folder) / "suite"
+        write_suite(suite, {name: [Path(next(iter(pairs)).database)] for name, pairs in finds.items()}, finds)
+        for name in finds:
+            pairs = [pair for pair in equal if Path(pair.database).parent.name == name]
+            counted += len(pairs)
+            if pairs:
+                apart += len(set().union(*told_apart(pairs, sorted((suite / name).glob("*.sqlite")))))
+    row("equal pairs told apart by a suite of all finds", share(apart, counted), "0", not apart)
 
 
 def _differs(pair: Agreement, home: Path) -> bool:
@@ -438,6 +458,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--budget", type=int, default=BUDGET)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sheet", type=Path)
+    parser.add_argument("--sheet-seed", type=int, default=60, help="another one draws other separations")
     parser.add_argument("--suites", action="store_true")
     options = parser.parse_args(argv)
     if not DATA.is_dir():
@@ -517,8 +538,10 @@ def main(argv: list[str] | None = None) -> None:
         row(f"   {reason}", str(count))
     if options.suites:
         suites(told)
+        if options.equal:
+            equal_on_a_suite(told, equal)
     if options.sheet:
-        write_sheet(options.sheet, told)
+        write_sheet(options.sheet, told, options.sheet_seed)
 
 
 def as_the_trial_counted(trial: Count, outcome: dict[Pair, Telling], *, whole: bool) -> None:
@@ -548,9 +571,9 @@ def _kind_of(mark: str) -> str:
     return "two rows with one value" if mark.startswith("two rows") else "parent without child"
 
 
-def write_sheet(path: Path, told: list[tuple[Agreement, Telling]], most: int = 60) -> None:
+def write_sheet(path: Path, told: list[tuple[Agreement, Telling]], seed: int, most: int = 60) -> None:
     """Separations for readers: is the database one that could well occur?"""
-    chosen = random.Random(60).sample(told, min(most, len(told)))
+    chosen = random.Random(seed).sample(told, min(most, len(told)))
     with path.open("w", encoding="utf-8") as out:
         for number, (pair, telling) in enumerate(chosen):
             found = telling.counterexample

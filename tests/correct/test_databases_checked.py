@@ -93,6 +93,8 @@ def test_a_folder_without_the_databases(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as told:
         evaluated(records("SELECT a FROM city", db_id="concert_singer"), tmp_path / "dbs")
     assert "none of the databases that the records name is there (concert_singer); it holds world" in str(told.value)
+    assert evaluated(records("SELECT a FROM city"), tmp_path / "dbs") == [True]  # there is nothing to choose
+    database(tmp_path / "dbs" / "atlas.sqlite", "city")
     with pytest.raises(StoreError, match="do not say which database in it they ask"):
         evaluated(records("SELECT a FROM city"), tmp_path / "dbs")
     some = [*records("SELECT a FROM city", db_id="world"), *records("SELECT 1", db_id="other")]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -212,6 +214,31 @@ def test_a_schema_alone_is_enough() -> None:
     assert tell_apart(gold, prediction, schema=schema).status == "not told apart"
 
 
+def test_invented_rows_share_a_part_of_a_key_of_several_columns() -> None:
+    schema = """
+    CREATE TABLE part (maker INT, number TEXT, PRIMARY KEY (maker, number));
+    CREATE TABLE stock (amount INT, maker INT, number TEXT, FOREIGN KEY (maker, number) REFERENCES part (maker, number));
+    """
+    gold = "SELECT amount FROM stock JOIN part ON part.maker = stock.maker AND part.number = stock.number"
+    prediction = "SELECT amount FROM stock JOIN part ON part.maker = stock.maker"
+    replayed(tell_apart(gold, prediction, schema=schema), gold, prediction)
+
+
+def test_a_long_row_of_parents_has_room() -> None:
+    tables = "CREATE TABLE t0 (a INTEGER PRIMARY KEY);" + "".join(
+        f"CREATE TABLE t{n} (a INTEGER PRIMARY KEY, p INT NOT NULL REFERENCES t{n - 1} (a));" for n in range(1, 120)
+    )
+    telling = tell_apart("SELECT a FROM t119 WHERE a > 3", "SELECT a FROM t119 WHERE a >= 3", schema=tables)
+    assert telling.counterexample is not None and len(telling.counterexample.tables) == 120
+    replayed(telling, "SELECT a FROM t119 WHERE a > 3", "SELECT a FROM t119 WHERE a >= 3")
+
+
+def test_the_largest_number_is_a_number_like_any(prover: Prover) -> None:
+    schema = f"CREATE TABLE t (a INT); INSERT INTO t VALUES ({2**63 - 2}), (1), ({-(2**63)});"
+    gold, prediction = f"SELECT a FROM t WHERE a >= {2**63 - 1}", f"SELECT a FROM t WHERE a > {2**63 - 1}"
+    replayed(tell(prover, gold, prediction, schema=schema), gold, prediction)
+
+
 def test_a_schema_may_be_a_file(tmp_path: Path) -> None:
     path = tmp_path / "schema.sql"
     path.write_text("CREATE TABLE t (a INT, b INT)")
@@ -292,6 +319,9 @@ LEFT_OUT = {
     "SELECT name FROM pupil ORDER BY random()": "it calls random, which does not follow from the database",
     "SELECT name FROM pupil WHERE age > date('now')": "it asks for the current time",
     "SELECT name FROM pupil WHERE age > strftime('%Y', 'NOW')": "it asks for the current time",
+    "SELECT name FROM pupil WHERE age > strftime('%Y')": "it asks for the current time",
+    "SELECT name FROM pupil WHERE age > unixepoch(/* today, or */ )": "it asks for the current time",
+    "SELECT name FROM pupil WHERE age > strftime('%Y', name, '+1 day') -- not 'now'": "",
     "SELECT current_timestamp FROM pupil": "it calls current_timestamp, which does not follow from the database",
     "SELECT name FROM class, pupil ORDER BY class.rowid": "",  # a key by another name
     "SELECT name FROM nobody": "it does not run on the database: no such table: nobody",
@@ -315,6 +345,25 @@ def test_what_is_no_function_of_the_database_is_left_out_by_name(
         assert str(telling) == f"left out: prediction: {why}"
     else:
         assert telling.status != "left out"
+
+
+def test_what_a_view_calls_is_looked_at_as_what_a_query_calls(prover: Prover) -> None:
+    views = """
+    CREATE VIEW grown AS SELECT name FROM pupil WHERE age + 0 < date('now');
+    CREATE VIEW all_grown AS SELECT name FROM grown;
+    CREATE VIEW some AS SELECT name FROM pupil WHERE random() > 0;
+    """
+    for view, why in (("all_grown", "it asks for the current time"), ("some", "it calls random, which")):
+        told = tell(prover, f"SELECT name FROM {view}", "SELECT name FROM pupil WHERE age > 9", schema=SCHOOL + views)
+        assert str(told).startswith(f"left out: gold: {why}")
+
+
+def test_the_same_text_is_searched_for_nothing_but_may_be_left_out(prover: Prover, school: Path) -> None:
+    text = "SELECT name FROM pupil WHERE town = 'Ulm'"
+    telling = prover.tell_apart(Pair(text, f"{text}\n", str(school), agreed=True))
+    assert (str(telling), telling.databases) == ("not told apart: they are the same text", 0)
+    drawn = "SELECT name FROM pupil ORDER BY random()"
+    assert prover.tell_apart(Pair(drawn, drawn, str(school), agreed=True)).reason.startswith("gold: it calls random")
 
 
 def test_the_number_of_a_row_is_not_its_content(prover: Prover) -> None:
@@ -480,6 +529,27 @@ def test_duckdb(gold: str, prediction: str, status: str, tmp_path: Path) -> None
     )
 
 
+def test_duckdb_columns_may_be_called_as_functions_are() -> None:
+    pytest.importorskip("duckdb")
+    rows = """
+    CREATE TABLE t (version INT, today INT, sample INT);
+    INSERT INTO t VALUES (1, 1, 1), (3, 3, 3), (7, 7, 7);
+    CREATE VIEW drawn AS SELECT version FROM t WHERE random() < 2;
+    CREATE VIEW drawn_again AS SELECT version FROM drawn;
+    """
+    gold = "SELECT version FROM t WHERE today > 3 AND t.sample > 0"
+    expected = {
+        "SELECT version FROM t WHERE today >= 3 AND t.sample > 0": "told apart",
+        "SELECT version FROM t WHERE today > 3 USING SAMPLE 1": "left out: prediction: it calls sample",
+        "SELECT version FROM t WHERE version /* */ () > ''": "left out: prediction: it calls version",
+        "SELECT version FROM t WHERE today < current_date": "left out",
+        "SELECT version FROM Drawn_Again": "left out: prediction: it calls random",
+    }
+    for prediction, status in expected.items():
+        telling = tell_apart(gold, prediction, schema=rows, dialect="duckdb")
+        assert str(telling).startswith(status), (prediction, telling)
+
+
 DUCK_TABLES = {
     "generated": "CREATE TABLE t(a INT, b VARCHAR, c VARCHAR GENERATED ALWAYS AS (concat(b, '), x (', a))); INSERT INTO t VALUES (1, 'x'), (4, 'y')",
     "sequence": "CREATE SEQUENCE q; CREATE TABLE t(id INT DEFAULT nextval('q'), a INT); INSERT INTO t(a) VALUES (3), (6), (9)",
@@ -537,6 +607,7 @@ def test_agreements_of_a_run_are_proven_different(school: Path, tmp_path: Path) 
     assert (result["proven_different"].value, result["proven_different"].n) == (2 / 3, 3)
     classes = ("proven_rows", "proven_columns", "proven_repeats", "proven_order")
     assert sum(result[name].value for name in classes) == result["proven_different"].value
+    assert (result["proven_absent"].value, result["proven_childless"].value, result["proven_shared"].value) == (0, 0, 0)
     rows = result.measurements
     assert rows["proven_different"].to_list() == [True, True, False, None, None, None]
     why = rows["not_searched"].to_list()
@@ -564,6 +635,23 @@ def test_agreements_of_a_run_are_proven_different(school: Path, tmp_path: Path) 
     assert not list((tmp_path / "run" / "counterexamples").iterdir())
 
 
+def test_finds_with_what_the_data_never_show_are_counted(school: Path, tmp_path: Path) -> None:
+    full = made(tmp_path / "full.sqlite", SCHOOL + "DELETE FROM class WHERE id = 4;")
+    pairs = [
+        ("SELECT COUNT(DISTINCT class) FROM pupil", "SELECT COUNT(*) FROM class"),
+        ("SELECT name FROM pupil WHERE town = 'Rome'", "SELECT name FROM pupil WHERE town = 'Oslo'"),
+        ("SELECT name FROM pupil WHERE age >= 16", "SELECT name FROM pupil WHERE age > 15 AND class = 1"),
+        ("SELECT name FROM pupil", "SELECT name FROM pupil"),
+    ]
+    data = [{"id": str(n), "gold": gold, "prediction": prediction} for n, (gold, prediction) in enumerate(pairs)]
+    result = evaluate(data, database=full, prove="all")
+    rows = result.measurements
+    assert rows["proven_different"].to_list() == [True, True, True, False]
+    assert rows["proven_childless"].to_list() == [True, False, False, False]
+    assert rows["proven_absent"].to_list() == [False, True, False, False]
+    assert rows["proven_shared"].to_list() == [False] * 4 and result["proven_absent"].value == 0.25
+
+
 def test_a_suite_tells_apart_what_was_proven_different(
     school: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -585,6 +673,105 @@ def test_a_suite_tells_apart_what_was_proven_different(
         evaluate(named, database=school, make_suite=tmp_path / "other")
 
 
+def shelf(folder: Path, *names: str) -> Path:
+    """Databases by these names, the first of which has two."""
+    rows = "CREATE TABLE t (a INT, b TEXT); INSERT INTO t VALUES (1, 'x'), (3, 'y'), (5, 'z'), (7, 'x y'), (9, 'w');"
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        made(folder / name / f"{name}.db", rows)
+    made(folder / names[0] / f"{names[0]}v1.sqlite", rows + "DELETE FROM t WHERE a = 9;")
+    return folder
+
+
+def test_a_suite_holds_all_that_was_given(tmp_path: Path) -> None:
+    given = shelf(tmp_path / "given", "one", "two")
+    told = [
+        ("one", "a > 5", "a >= 6 AND b <> 'y'"),
+        ("two", "a > 3", "3 < a"),
+        ("one", "b = 'x  y'", "b = 'x y' AND 0"),
+    ]
+    named = [
+        {
+            "id": str(n),
+            "database": name,
+            "gold": f"SELECT a FROM t WHERE {g}",
+            "prediction": f"SELECT a FROM t WHERE {p}",
+        }
+        for n, (name, g, p) in enumerate(told)
+    ]
+    suite = tmp_path / "suite"
+    result = evaluate(named, database=given, prove="all", make_suite=suite)
+    assert result.measurements["proven_different"].to_list() == [True, False, True]
+    files = sorted(str(path.relative_to(suite)) for path in suite.rglob("*.*"))
+    assert files[:2] == ["one/one.sqlite", "one/onev1.sqlite"] and files[-1] == "two/two.sqlite"
+    assert (suite / "one" / "onev1.sqlite").read_bytes() == (given / "one" / "onev1.sqlite").read_bytes()
+    again = evaluate(named, database=suite)
+    assert again.measurements["correct"].to_list() == [False, True, False]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["given", "suite"]
+
+
+def test_a_suite_of_one_database_needs_no_names(tmp_path: Path) -> None:
+    file = shelf(tmp_path / "given", "one") / "one" / "one.db"
+    record = {
+        "id": "1",
+        "gold": "SELECT a FROM t WHERE a > 5",
+        "prediction": "SELECT a FROM t WHERE a > 5 AND b <> 'y'",
+    }
+    result = evaluate([record], database=file, prove="all", make_suite=tmp_path / "suite")
+    assert any("1 new database tells 1 pair apart" in note for note in result.notes)
+    assert evaluate([record], database=tmp_path / "suite").measurements["correct"].to_list() == [False]
+    named = {**record, "database": "on"}  # `one.db` may be one of several for `on`
+    evaluate([named], database=file, prove="all", make_suite=tmp_path / "named")
+    assert evaluate([named], database=tmp_path / "named").measurements["correct"].to_list() == [False]
+
+
+def test_a_suite_that_cannot_be_written_is_refused_before_the_search(tmp_path: Path) -> None:
+    file = shelf(tmp_path / "given", "one") / "one" / "one.db"
+    with pytest.raises(InputError, match="make_suite: expected a folder that can be made"):
+        evaluate([{"gold": "SELECT 1", "prediction": "SELECT 1"}], database=file, prove="all", make_suite=file / "x")
+
+
+def test_two_samples_of_one_question_have_a_file_each(school: Path, tmp_path: Path) -> None:
+    one, other = records()[:2]
+    twice = [one, {**other, "id": one["id"]}, {**one, "id": one["id"].upper()}]
+    result = evaluate(twice, database=school, prove="all", out=tmp_path / "run")
+    assert result.measurements["proven_different"].to_list() == [True, True, True]
+    texts = [path.read_text() for path in (tmp_path / "run" / "counterexamples").iterdir()]
+    assert len(texts) == 3 and sum(other["prediction"] in text for text in texts) == 1
+
+
+def test_spaces_in_a_text_are_no_spacing(school: Path) -> None:
+    pair = {
+        "gold": "SELECT name FROM pupil WHERE town = 'Bad  Ems'",
+        "prediction": "SELECT name FROM pupil WHERE town = 'Bad Ems'",
+    }
+    assert evaluate([pair], database=school, prove="all").measurements["proven_different"].to_list() == [True]
+
+
+def test_a_run_that_goes_on_tells_of_all_agreements(school: Path, tmp_path: Path) -> None:
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records()))
+    first = evaluate(path, database=school, prove="all", out=tmp_path / "run")
+    again = evaluate(path, database=school, prove="all", out=tmp_path / "run", resume=True)
+    assert again.notes == first.notes and "2 of 3 agreements proven different" in again.notes[0]
+    assert len(list((tmp_path / "run" / "counterexamples").iterdir())) == 2
+
+
+def test_finds_of_an_earlier_run_do_not_stay_and_links_are_not_followed(school: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    evaluate(records(), database=school, prove="all", out=out)
+    evaluate(records(), database=school, out=out, overwrite=True)
+    assert not list((out / "counterexamples").iterdir())
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "schema.sql").write_text("-- dear")
+    (out / "counterexamples").rmdir()
+    (out / "counterexamples").symlink_to(theirs)
+    with pytest.raises(ValueError, match="is no folder of its own"):
+        evaluate(records(), database=school, prove="all", out=out, overwrite=True)
+    assert (theirs / "schema.sql").read_text() == "-- dear" and len(list(theirs.iterdir())) == 1
+
+
 def test_vacuous_agreements_alone(school: Path) -> None:
     result = evaluate(records(), database=school, prove="vacuous", prove_databases=200)
     assert result.measurements["proven_different"].to_list() == [True, None, None, None, None, None]
@@ -604,6 +791,26 @@ def test_prove_needs_sqlite(school: Path) -> None:
         evaluate(records(), database=school, prove="some")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected sqlite or duckdb, got 'mysql'"):
         tell_apart("SELECT 1", "SELECT 2", database=school, dialect="mysql")
+
+
+def test_places_that_are_none_are_told(school: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.sqlite").write_text("no database")
+    (tmp_path / "bad.sql").write_bytes(b"CREATE TABLE t (a INT); -- \xff")
+    (tmp_path / "some.duckdb").write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 8)
+    calls: list[tuple[dict[str, Any], str]] = [
+        ({"database": tmp_path / "text.sqlite"}, "neither an SQLite nor a DuckDB file"),
+        ({"database": tmp_path / "some.duckdb"}, "give dialect='duckdb'"),
+        ({"database": school, "dialect": "duckdb"}, "give dialect='sqlite'"),
+        ({"database": tmp_path}, "no such file"),
+        ({"schema": tmp_path / "bad.sql"}, "no text in UTF-8"),
+        ({"schema": ""}, "no such file; expected CREATE TABLE statements"),
+        ({"schema": b"CREATE TABLE t (a INT)"}, "schema: expected CREATE TABLE statements"),
+        ({"schema": "CREATE TABLE t (a INT)", "prediction": None}, "prediction: expected a query as text"),
+    ]
+    for call, message in calls:
+        with pytest.raises(InputError, match=message):
+            tell_apart(**{"gold": "SELECT 1", "prediction": "SELECT 2", **call})
+    assert str(Telling("not told apart", 1)) == "not told apart by 1 database"
 
 
 def test_file_names_of_records_stay_in_their_folder() -> None:

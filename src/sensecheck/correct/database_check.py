@@ -35,13 +35,13 @@ def check_names(store: SqlStore, records: Sequence[Record], missing: Mapping[str
                 f"database {store.place}: the records name another one ({_listed(names)}). Give the "
                 f"{'database' if on_server else 'file'} of that name, or {other}"
             )
-    elif names == [""]:
+    elif names == [""] and (on_server or len(store.names()) != 1):
         several, one = ("one per db_id", "name") if on_server else ("a folder", "file")
         raise StoreError(
             f"database {store.place}: {several}, but the records do not say which database in it they ask. Give its "
             f"{one}, or name the column that says it with --columns database=COLUMN (columns=)"
         )
-    elif all(name in missing for name in names):
+    elif names != [""] and all(name in missing for name in names):
         form = (
             "an address in which {db_id} makes their names"
             if on_server

@@ -31,7 +31,7 @@ from sensecheck.correct.measure import (
     texts,
 )
 from sensecheck.correct.preparing import best_scores, take_statements, tell_golds_apart, with_other_golds
-from sensecheck.correct.proving.agreements import Agreements
+from sensecheck.correct.proving.agreements import FOLDER, Agreements, clear
 from sensecheck.correct.proving.telling import BUDGET
 from sensecheck.correct.question import QUESTION
 from sensecheck.correct.reasons.counts import EXTRA as REASONS
@@ -432,8 +432,8 @@ class Correct(Instrument):
     def batches(self, done: int) -> Iterator[Batch]:
         cases = None if self.judge is None else Cases(self.judge, self.scorer)
         with self.scorer or nullcontext(), self.proving or nullcontext(), self.judge or nullcontext():
-            if self.proving is not None and not done:
-                self.proving.begin()
+            if self.asked.out is not None and not done:
+                clear(self.asked.out / FOLDER)  # of an earlier run in this place, even where nothing is proven now
             for number, records in enumerate(self.reader.batches()):
                 own = None if number < done else self.own(records.id)
                 if own is not None:
@@ -490,7 +490,7 @@ class Correct(Instrument):
                 "from run to run"
             )
         if self.proving is not None:
-            result.notes += self.proving.notes()
+            result.notes += self.proving.notes(result.rows)
         if self.scorer is not None and self.scorer.missing:
             first, *others = self.scorer.missing.values()
             result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))

@@ -192,6 +192,8 @@ class Databases(_Embedded, SqlStore):
     def _look_up(self, name: str) -> list[Path]:
         if self.path.is_file():
             return [self.path]
+        if not name and len(names := self.names()) == 1:
+            name = names[0]  # there is nothing to choose
         if not name or "/" in name or "\\" in name or name.startswith("."):
             raise StoreError(f"database name {name!r}: expected a plain name")
         folder = self.path / name

@@ -12,7 +12,7 @@ from .schema import Link, Value, converted
 from .values import as_number, fitted, holds, like_text, moved, near, sign_of
 
 MOST_ROWS = 60
-"""Rows of a drawn database, over all tables."""
+"""Rows of a drawn database, over all tables; where so many tables need each other, two of each."""
 _MOST_COUNT = 8
 """Numbers of rows above this are not built."""
 _TRIES = 6
@@ -57,6 +57,7 @@ class Drawer:
         self.data_given = knowledge.data_given
         self.queried = list(queried)
         self.tables = knowledge.schema.with_parents(queried)
+        self.most_rows = max(MOST_ROWS, 2 * len(self.tables))
         self.gold, self.prediction = gold, prediction
         self.chance = chance
         inside = set(self.tables)
@@ -283,7 +284,7 @@ class Drawer:
         todo, first = [(name, number)], None
         while todo:
             name, number = todo.pop()
-            if (name, number) in draft.taken or draft.size() >= MOST_ROWS:
+            if (name, number) in draft.taken or draft.size() >= self.most_rows:
                 continue
             draft.taken.add((name, number))
             row = self.lore[name].rows[number]
@@ -804,7 +805,7 @@ class Drawer:
 
     def is_sound(self, draft: Draft) -> bool:
         """Whether all that is known of the data holds: rows in every queried table, parents, keys, order of numbers."""
-        if draft.size() > MOST_ROWS or not all(draft.rows[name] for name in self.queried):
+        if draft.size() > self.most_rows or not all(draft.rows[name] for name in self.queried):
             return False
         for name, lines in draft.rows.items():
             lore = self.lore[name]

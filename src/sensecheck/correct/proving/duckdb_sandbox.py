@@ -20,14 +20,19 @@ _WHOLE = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|BOOLEAN")
 _PARTS = re.compile(r"FLOAT|DOUBLE|REAL|DECIMAL.*")
 _FOREIGN = re.compile(r"FOREIGN KEY \((.+?)\) REFERENCES (.+?)\((.+?)\)")
 _PIECES = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[(),]|[^'"(),]+""")
-_NOT_OF_THE_DATA = frozenset(
+_CALLS = frozenset(
     """
     random setseed uuid gen_random_uuid uuidv4 uuidv7 now today get_current_time get_current_timestamp current_date
     current_time current_timestamp current_localtime current_localtimestamp localtime localtimestamp
     transaction_timestamp nextval currval current_setting current_user session_user current_schema current_database
-    current_query txid_current version getenv tablesample sample rowid
+    current_query txid_current version getenv
     """.split()  # noqa: SIM905
 )
+"""Functions whose values do not follow from the data: as calls, since columns may have these names too."""
+_WORDS = frozenset(name for name in _CALLS if name.startswith(("current_", "local"))) | {"session_user"}
+"""Those that stand without brackets,"""
+_ROWS = frozenset(("tablesample", "rowid"))
+"""and what picks rows, or tells their place."""
 
 
 def connect(database: str = ":memory:") -> Any:
@@ -220,9 +225,7 @@ class DuckdbSandbox:
             # An error inside a transaction ends it for DuckDB: what follows has to begin anew.
             return Failure(Reason.ENGINE_ERROR, str(error).split("\n")[0])
 
-    def look(self, text: str) -> tuple[Outcome, set[tuple[str, str]], set[str]]:
-        import duckdb
-
+    def look(self, text: str) -> tuple[Outcome, set[tuple[str, str]], set[tuple[str, str]]]:
         outcome = self.ask(text)
         if isinstance(outcome, Failure):
             return outcome, set(), set()
@@ -233,13 +236,43 @@ class DuckdbSandbox:
             if name.lower() in names
             for column in table.columns
         }
-        raw = text.encode()
-        words = set()
-        for start, kind in duckdb.tokenize(text):
-            word = re.match(rb'"?(\w+)', raw[start : start + 64])
-            if word is not None and kind.name != "comment" and kind.name != "string_const":
-                words.add(word[1].decode("utf-8", "replace").lower())
-        return outcome, read, words & _NOT_OF_THE_DATA
+        called = {(name, "") for name in _called(text)}
+        todo = [text]
+        views = dict(self.schema.views)
+        while todo:
+            words = {word for word, _ in _words(todo.pop())}
+            for view in sorted(words & set(views)):
+                todo.append(views[view])
+                called |= {(name, view) for name in _called(views.pop(view))}
+        return outcome, read, called
+
+
+def _words(text: str) -> list[tuple[str, str]]:
+    """The names and keywords of a statement in small letters, each with the sign or word behind it."""
+    import duckdb
+
+    raw = text.encode()
+    tokens = [(start, kind) for start, kind in duckdb.tokenize(text) if kind.name != "comment"]
+    found = []
+    for number, (start, kind) in enumerate(tokens):
+        word = re.match(rb'"?(\w+)', raw[start : start + 64])
+        if word is not None and kind.name != "string_const":
+            behind = tokens[number + 1][0] if number + 1 < len(tokens) else len(raw)
+            following = re.match(rb"\w+|.?", raw[behind : behind + 64], re.S)
+            named = word[1].decode("utf-8", "replace").lower()
+            found.append((named, following[0].decode("utf-8", "replace").lower() if following is not None else ""))
+    return found
+
+
+def _called(text: str) -> set[str]:
+    """What a statement calls that does not follow from the data."""
+    found = set()
+    for word, following in _words(text):
+        if (word in _CALLS and following == "(") or word in _WORDS or word in _ROWS:
+            found.add(word)
+        elif word == "using" and following == "sample":
+            found.add("sample")
+    return found
 
 
 def _without_links(ddl: str) -> str:

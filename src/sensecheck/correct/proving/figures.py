@@ -12,6 +12,13 @@ CLASSES: dict[str, tuple[str, str]] = {
 }
 """Classes of differences → the column and figure of each, and what it is in words."""
 
+MARKS: dict[str, tuple[tuple[str, ...], str]] = {
+    "proven_absent": (("constant absent", "predicate absent", "value absent"), "a value that the data lack"),
+    "proven_childless": (("a row of ",), "a parent without children"),
+    "proven_shared": (("two rows with one ",), "rows that share a value"),
+}
+"""Columns and figures of finds that hold something which the data do not → how their marks begin, and what it is."""
+
 
 def proven_figures(undecided: str = "") -> list[AnyStatistic]:
     """Of runs whose agreements were searched. `undecided`: the column that says why a pair has no verdict."""
@@ -33,6 +40,12 @@ def proven_figures(undecided: str = "") -> list[AnyStatistic]:
             "As proven_different, without those whose rows are the same but for how often they come.",
             "How long is searched (--prove-databases).", ""), **not_searched),
     ]  # fmt: skip
+    for name, (_, words) in MARKS.items():
+        made.append(mean_of(name, title=f"agreements proven different, by {words}", explanation=Explanation(
+            f"share of agreements that a database proves different which holds {words}, as the data never do",
+            "A part of proven_different, whichever its class: what the data never show is where a reader may want to "
+            "look. A database may hold several such things.",
+            "How much the data show; golds whose constants they lack.", ""), **not_searched))  # fmt: skip
     for difference, (name, words) in CLASSES.items():
         made.append(mean_of(name, title=f"agreements proven different: {words}", explanation=Explanation(
             f"share of agreements that a database proves different by {words}",

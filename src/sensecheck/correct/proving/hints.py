@@ -350,7 +350,7 @@ def _shown(query: Any, place: int) -> Any:
 
 
 def _number(text: str) -> tuple[Value] | None:
-    if re.fullmatch(r"\d{1,18}", text):
+    if re.fullmatch(r"\d{1,19}", text) and int(text) < 2**63:
         return (int(text),)
     try:
         number = float(text)

@@ -26,19 +26,22 @@ _FIRST_DAY = datetime.date(2020, 1, 1)
 def invent(table: Table, lore: Mapping[str, Lore], listed: Mapping[int, Sequence[Value]], count: int = ROWS) -> Lore:
     """Rows of our own for a table, as if they were given. `listed`: columns → the values that a CHECK lets in."""
     keyed = {place for key in table.keys for place in key}
+    # Rows share a part of a key that takes several columns, or there would be no need for them.
+    parts = {key[0] for key in table.keys if len(key) > 1} - {key[0] for key in table.keys if len(key) == 1}
     rows: dict[Row, None] = {}
     for number in range(count):
         row: list[Any] = [
-            _value(column, number, place in keyed, listed.get(place)) for place, column in enumerate(table.columns)
+            _value(column, number // (1 + (place in parts)), place in keyed, listed.get(place))
+            for place, column in enumerate(table.columns)
         ]
         for link in table.links:
             parent = lore.get(link.parent)
+            # Keys of two links need pairs, so the second goes round more slowly.
+            turn = number if table.links[0] is link else number // 2
             for place, target in zip(link.columns, link.targets, strict=True):
                 if link.parent == table.name:  # a tree: every row hangs below an earlier one
                     row[place] = row[target] if not number else list(rows)[(number - 1) // 2][target]
                 elif parent is not None and parent.rows:
-                    # Keys of two links need pairs, so the second goes round more slowly.
-                    turn = number if place == min(link.columns) and table.links[0] is link else number // 2
                     row[place] = parent.rows[turn % len(parent.rows)][target]
         rows[tuple(row)] = None
     made = learn(table, list(rows))

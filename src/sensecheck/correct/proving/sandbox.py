@@ -37,7 +37,8 @@ class _Watch(Authorizer):
         super().__init__()
         self.ours = True
         self.read: set[tuple[str, str]] = set()
-        self.called: set[str] = set()
+        self.called: set[tuple[str, str]] = set()
+        """Functions, each with the view that calls it, in small letters."""
 
     def __call__(self, action: int, first: str | None, second: str | None, *rest: object) -> int:
         if self.ours:
@@ -45,7 +46,7 @@ class _Watch(Authorizer):
         if action == sqlite3.SQLITE_READ and first is not None:
             self.read.add((first, second or ""))
         elif action == sqlite3.SQLITE_FUNCTION and second is not None:
-            self.called.add(second.lower())
+            self.called.add((second.lower(), str(rest[-1] or "").lower() if rest else ""))
         return super().__call__(action, first, second, *rest)
 
 
@@ -165,8 +166,8 @@ class Sandbox:
             return Failure(Reason.TOO_LARGE, message)
         return Failure(Reason.ENGINE_ERROR, message)
 
-    def look(self, text: str) -> tuple[Outcome, set[tuple[str, str]], set[str]]:
-        """What a query answers on no rows at all, which columns it reads, and which functions it calls."""
+    def look(self, text: str) -> tuple[Outcome, set[tuple[str, str]], set[tuple[str, str]]]:
+        """What a query answers on no rows at all, which columns it reads, and which functions it or a view calls."""
         self._watch.read, self._watch.called = set(), set()
         self._looks += 1
         self.fill({})

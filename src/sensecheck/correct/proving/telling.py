@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.stores import Answer, Failure, Graph, Limits, Request
 from sensecheck.stores.embedded import file_fingerprint
@@ -114,7 +114,9 @@ class Telling:
             return f"they differ on the given {self.unit}"
         if self.status == "left out":
             return f"left out: {self.reason}"
-        return f"not told apart by {self.databases:,} {self.unit}s"
+        if not self.databases:
+            return "not told apart: they are the same text"
+        return f"not told apart by {self.databases:,} {self.unit}{'' if self.databases == 1 else 's'}"
 
 
 class Pair(NamedTuple):
@@ -260,6 +262,9 @@ def tell_apart(
     Two SPARQL queries are told apart by a small graph: `graph` is RDF files, or the folder of an Oxigraph store.
     The same arguments give the same result on any machine.
     """
+    for owner, text in (("gold", gold), ("prediction", prediction)):
+        if not isinstance(text, str):
+            raise InputError(field=owner, expected="a query as text", got=shown(text), reason=Reason.BAD_OPTION)
     if sum(place is not None for place in (database, schema, graph)) != 1:
         raise InputError("tell_apart: expected a database, a schema or a graph, one of the three")
     if graph is not None:
@@ -268,21 +273,38 @@ def tell_apart(
             return prover.tell_apart(Pair(gold, prediction))
     file, script = "", ""
     if database is not None:
-        path = Path(database).resolve()
-        if not path.is_file():
-            raise InputError(f"database {database}: no such file")
-        file = str(path)
+        file = str(_checked(Path(database).resolve(), dialect))
     else:
         script = _script(schema)  # type: ignore[arg-type]
     with Prover(dialect=dialect, budget=budget, seed=seed, limits=limits, workers=1) as prover:
         return prover.tell_apart(Pair(gold, prediction, file, script))
 
 
+def _checked(path: Path, dialect: str) -> Path:
+    """The file, if it is one of a database that the dialect reads."""
+    if not path.is_file():
+        raise InputError(f"database {path}: no such file")
+    with path.open("rb") as stream:
+        head = stream.read(16)
+    kind = "duckdb" if head[8:12] == b"DUCK" else "sqlite" if head in (b"", b"SQLite format 3\0") else ""
+    if not kind:
+        raise InputError(f"database {path}: neither an SQLite nor a DuckDB file")
+    if dialect in ("sqlite", "duckdb") and kind != dialect:
+        raise InputError(f"database {path}: its dialect is {kind}, and {dialect} was given; give dialect={kind!r}")
+    return path
+
+
 def _script(schema: str | Path) -> str:
+    wanted = "CREATE TABLE statements or a file of them"
+    if not isinstance(schema, str | Path):
+        raise InputError(field="schema", expected=wanted, got=shown(schema), reason=Reason.BAD_OPTION)
     text = str(schema)
     if isinstance(schema, Path) or ("\n" not in text and "(" not in text):
         path = Path(schema)
-        if not path.is_file():
-            raise InputError(f"schema {schema}: no such file; expected CREATE TABLE statements or a file of them")
-        return path.read_text(encoding="utf-8")
+        if not text or not path.is_file():
+            raise InputError(f"schema {text!r}: no such file; expected {wanted}")
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"schema {text}: it is no text in UTF-8; expected {wanted}") from None
     return text

@@ -85,6 +85,8 @@ class GraphSearchEngine:
                 return {"differ": True}
         if not any(side.predicates for side in asked) and not any(side.compared for side in asked):
             return {"left_out": "neither query names a predicate or a value"}
+        if request["gold"].strip() == request["prediction"].strip():
+            return {"tried": 0}
         lore = lores.Lore(self.given.store, asked[0].predicates | asked[1].predicates, _classes(asked))
         cuts = [cut for one in admitted for cut in self._cuts(one)]
         search = Search(

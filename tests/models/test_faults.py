@@ -95,6 +95,10 @@ FAULTS: dict[str, Fault] = {
     "429 with Retry-After": Fault(once(Reply(429, b"slow", {"Retry-After": "0.2"})), retries=("HTTP 429",)),
     "500": Fault(once(Reply(500, b"oops")), retries=("HTTP 500",)),
     "401": Fault(always(Reply(401, b"no key")), stops=r"HTTP 401: no key \(the key is read from"),
+    "a redirect": Fault(
+        always(Reply(302, b"", {"Location": "https://login.example.org/"})),
+        stops=r"HTTP 302: it sends calls elsewhere to https://login.example.org/, and redirects are not followed",
+    ),
     "`max_tokens` refused": Fault(
         lacking("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'.",
                 "max_tokens"),

@@ -528,3 +528,55 @@ def test_a_generator_goes_through_batch_files_too(
     assert code == 0
     assert load(out)["strictly_inequal"].value == 0.0 and load(out)["strictly_inequal"].n == 12
     assert NLI_PROMPT.split("<")[0] in (tmp_path / "c0.jsonl").read_text().encode().decode("unicode_escape")
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (lambda body, number: Reply(body=b"<html>Log in first</html>"), "answered with something that is not JSON (8)"),
+        (lambda body, number: chat("I think so."), "hold no label that could be read: names no label"),
+    ],
+)
+def test_where_nothing_is_scored_it_is_said_what_the_server_did(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], script: Any, told: str
+) -> None:
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(pairs.read_text().splitlines(keepends=True)[:4]))
+    with serving(script) as server:
+        code = run(few, server.url, "--out", str(tmp_path / "run"), "--no-label-check", "--tries", "1")
+    said = capsys.readouterr().err
+    assert code == 2 and "Nothing could be scored: the model gave no label" in said and told in said
+
+
+def test_results_of_another_model_are_refused(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two models share a file of calls: the results of one are none of the other's."""
+    kept, url = ["--cache", str(tmp_path / "calls.sqlite"), "--no-label-check"], "http://127.0.0.1:9/v1"
+    one, other = ["--out", str(tmp_path / "one"), *kept], ["--out", str(tmp_path / "other"), *kept]
+    calls, results = tmp_path / "c.jsonl", tmp_path / "r.jsonl"
+    assert run(pairs, url, *one, "--batch-out", str(calls)) == 3
+    assert answered(calls, results)
+    command = ["robust", str(pairs), "--model", f"{url}#another", "--generator", "rules", "--no-ci", *other]
+    assert main([*command, "--batch-out", str(tmp_path / "d.jsonl")]) == 3
+    capsys.readouterr()
+    assert main([*command, "--batch-in", str(results), "--resume"]) == 2
+    said = capsys.readouterr().err
+    assert "with these models" in said and "r.jsonl:1" in said and len(said.splitlines()) == 1
+
+
+def test_half_of_the_results_now_and_half_later(pairs: Path, tmp_path: Path) -> None:
+    """What is missing is written again, and answered in the next round: the figures are those of a whole batch."""
+    url, out = "http://127.0.0.1:9/v1", tmp_path / "run"
+    more: list[str] = []
+    for number in range(12):
+        calls, results = tmp_path / f"c{number}.jsonl", tmp_path / f"r{number}.jsonl"
+        code = run(pairs, url, "--out", str(out), "--no-label-check", "--batch-out", str(calls), *more)
+        if code == 0:
+            break
+        answered(calls, results)
+        lines = results.read_text().splitlines(keepends=True)
+        results.write_text("".join(lines[: len(lines) // 2 or 1]) if number < 5 else "".join(lines))
+        more = ["--batch-in", str(results), "--resume"]
+    assert code == 0
+    with serving(plain) as server:
+        assert run(pairs, server.url, "--out", str(tmp_path / "called"), "--no-label-check") == 0
+    assert repr(load(out).figures) == repr(load(tmp_path / "called").figures)

@@ -236,6 +236,10 @@ class Endpoint:
                 with self._lock:
                     self._next_call_at = max(self._next_call_at, time.monotonic() + min(pause, self.longest_pause))
             raise _PassingError(f"HTTP {status}", pause)
+        if 300 <= status < 400:
+            where = f" to {place}" if (place := reply.header("Location", 200)) else ""
+            words = f"HTTP {status}: it sends calls elsewhere{where}, and redirects are not followed"
+            raise EndpointError(f"{self.url} refused the call: {words}")
         words = f"HTTP {status}: {reply.start(500)}{self._advice(status)}"
         if status in _PROMPT_STATUSES:
             raise _PromptError(words)

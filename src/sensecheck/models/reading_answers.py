@@ -18,7 +18,7 @@ from functools import cached_property
 from math import exp, log
 from typing import Protocol
 
-from sensecheck.models.said import CUT_SHORT, Said, Unreadable, answer_of, cleaned
+from sensecheck.models.said import CUT_SHORT, TOOL, Said, Unreadable, answer_of, cleaned
 
 _HEAD, _TAIL = 4_000, 16_000
 """Characters at the start and at the end that are looked at: in between, an answer is only explained."""
@@ -221,7 +221,9 @@ class AnswerReader:
         if found.named and len(found.named) == 1:
             (label,) = found.named
             return Reading(label, None, self._scores(said, text, found.word))
-        return Reading(None, found.why)
+        # A model that says what it will call, and calls it, was not asked for words.
+        called = said.finish == TOOL and found.why is Unreadable.NONE
+        return Reading(None, Unreadable.TOOL if called else found.why)
 
     def _read(self, text: str, cut_short: bool) -> _Found:
         own_question = _OWN_QUESTION.search(text)

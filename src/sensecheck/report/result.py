@@ -70,6 +70,8 @@ class Result:
     """Figures corrected by people's labels, where there are labels."""
     read_back: bool = False
     """Whether it was read from its directory, whose files anybody may have changed since."""
+    cause: str = ""
+    """Why rows have no answer, where the question knows more than their reasons: what a server said."""
 
     _further_slices: dict[Slice, list[list[Figure]]] = field(default_factory=dict, repr=False)
     """Slices that somebody looked at; they are no part of the summary."""
@@ -325,6 +327,7 @@ class Result:
             return ""
         reasons = max((f.unscored for f in self.figures), key=lambda u: sum(u.values()), default={})
         why = ", ".join(f"{reason} ({count:,})" for reason, count in sorted(reasons.items(), key=lambda r: -r[1])[:3])
+        why += f"; {self.cause}" if self.cause and why else ""
         return f"Nothing could be scored{': ' + why if why else ''}. Are the file and the options the right ones?"
 
     def show(self, form: str = "table", stream: IO[str] | None = None) -> None:

@@ -206,6 +206,8 @@ class Robust(ModelInstrument):
         super().__init__(data, asked, systems, choices, label_names)
         self.check_labels = check_labels
         self._cost: Cost = {}
+        self.failed: list[str] = []
+        """why calls have no answer, and how many"""
         if choices.cosine and not callable(getattr(systems.model, "embeddings", None)):
             raise InputError(
                 f"--cosine: {systems.model.identity.model} gives no embeddings",
@@ -265,6 +267,7 @@ class Robust(ModelInstrument):
                 yield replace(measure(trials, self.pairs.sliced), places=places)
             self._cost = costs(model=model, generator=generator)
         self.notes += _notes(self.pairs, model, generator)
+        self.failed = [f"{reason} ({count:,})" for reason, count in model.failures.items()]
 
     def _gone_ahead(self, model: classifiers.Asked, generator: generators.Asked) -> None:
         """With calls that are written: as far as what is known reaches, over all pairs. A run is measured when nothing
@@ -292,8 +295,10 @@ class Robust(ModelInstrument):
         read = read_share(result.rows)
         if read["unreadable"] or getattr(self.systems.model, "read", None) is not None:
             result.extra["answers"] = read
-        if told := unreadable_told(read):
+        told = unreadable_told(read)
+        if told:
             result.notes.insert(0, f"warning: {told}")
+        result.cause = ", ".join([*self.failed[:3], *([told] if told else [])])
         if cost := with_parts(self._cost, self.of_parts):
             result.extra["cost"] = cost
             result.notes += cost_told(cost)

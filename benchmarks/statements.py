@@ -3,7 +3,7 @@
     python -m benchmarks.statements                 # a fixed half of each data set: hypotheses of even index
     python -m benchmarks.statements --part odd      # the half that readings drew from
     python -m benchmarks.statements --rules         # and how often each rule is chosen
-    python -m benchmarks.statements --sheet         # what two readings said of statements: docs/robust-audit.csv
+    python -m benchmarks.statements --sheet         # what two readers said of statements: docs/robust-audit.csv
 
 `frames` is the share of chosen statements that hold the sentence unchanged or denied ("It is true that …", "It is not
 true that … not"), `put in` of those with words that say nothing of their own ("in fact", "by no means").
@@ -75,18 +75,42 @@ def readings(rows: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
     return [(row["reading 1"], row["reading 2"]) for row in rows]
 
 
+def two_readers(rows: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
+    """The first reader's first reading and the second reader's, word for word."""
+    return [(row["reading 1"], row["reader 2"]) for row in rows]
+
+
+def sound_or_not(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What is left of two readings when slips are no matter, nor why something is unsound."""
+    return [(str(first in SOUND), str(second in SOUND)) for first, second in pairs]
+
+
+def kappa_told(pairs: Sequence[tuple[str, str]]) -> str:
+    """Cohen's kappa; where all are of one kind there is nothing to tell apart, and chance agrees as well."""
+    return f"{agreement(pairs)[1]:.2f}" if len({verdict for pair in pairs for verdict in pair}) > 1 else "–"
+
+
 def _said(name: str, rows: Sequence[dict[str, str]]) -> str:
     pairs = readings(rows)
     sound = [sum(pair[k] in SOUND for pair in pairs) for k in (0, 1)]
     both = sum(SOUND.issuperset(pair) for pair in pairs)
     low, high = wilson(both, len(pairs))
     same, kappa = agreement(pairs)
-    return f"{name:32}{len(pairs):5}{sound[0]:6}{sound[1]:6}{both:6}  [{low:.3f}, {high:.3f}]{same:8.3f}{kappa:8.2f}"
+    between = sound_or_not(two_readers(rows))
+    other = sum(second == "True" for _, second in between)
+    return (
+        f"{name:32}{len(pairs):5}{sound[0]:6}{sound[1]:6}{both:6}  [{low:.3f}, {high:.3f}]{same:8.3f}{kappa:8.2f}"
+        f"{other:8}{agreement(between)[0]:8.3f}{kappa_told(between):>8}"
+    )
 
 
 def _show_sheet() -> None:
     rows = sheet()
-    print(f"{'':32}{'n':>5}{'1st':>6}{'2nd':>6}{'both':>6}  {'interval':14}{'agree':>8}{'kappa':>8}")
+    print(f"{'':37}{'first reader':51}second reader")
+    print(
+        f"{'':32}{'n':>5}{'1st':>6}{'2nd':>6}{'both':>6}  {'interval':14}{'agree':>8}{'kappa':>8}"
+        f"{'sound':>8}{'agree':>8}{'kappa':>8}"
+    )
     for name in dict.fromkeys(row["data set"] for row in rows):
         print(_said(name, [row for row in rows if row["data set"] == name]))
     print(_said("all", rows))
@@ -110,7 +134,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("even", "odd", "all"), default="even", help="which of the hypotheses")
     parser.add_argument("--rules", action="store_true", help="how often each rule is chosen")
-    parser.add_argument("--sheet", action="store_true", help="soundness as two readings found it")
+    parser.add_argument(
+        "--sheet", action="store_true", help="soundness as two readers found it, the first in two readings"
+    )
     args = parser.parse_args(argv)
     if args.sheet:
         _show_sheet()

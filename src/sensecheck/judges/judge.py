@@ -31,7 +31,7 @@ from sensecheck.runs.signature import Method
 if TYPE_CHECKING:
     from sensecheck.report.result import Result
 
-KEPT_IN = "judge.sqlite"
+KEPT_IN, KEPT_BY = "judge.sqlite", "--judge-cache"
 LONGEST_TEXT = 20_000
 """Characters of each text that a judge is shown. What is longer is not judged: cut, it would be another one."""
 TOO_LONG = f"a text is longer than the {LONGEST_TEXT:,} characters that a judge is shown"
@@ -154,7 +154,7 @@ class Judge:
     # -- asking
 
     def __enter__(self) -> Judge:
-        self._calls = CallCache(self._path)
+        self._calls = CallCache(self._path, KEPT_BY)
         return self
 
     def __exit__(
@@ -162,6 +162,9 @@ class Judge:
     ) -> None:
         if self._calls is None:
             return
+        if self._asked is None and any(self._calls.spent(self._model.identity).values()):
+            # All was measured before: what that cost is told all the same.
+            self._asked = classifiers.Asked(self._model, self._calls)
         if self._asked is not None:
             self.cost = costs(judge=self._asked)
             self._notes = list(self._told(self._asked, self._calls))
@@ -181,7 +184,7 @@ class Judge:
         orders = ("given", "swapped") if self.options.swap else ("given",)
         ballots = [f"{order} {vote}" for vote in range(1, self.options.votes + 1) for order in orders]
         pairs = [(digest, ballot) for digest in self._model.texts for ballot in ballots]
-        with faults_told(self._calls, self._again, "--out DIR or --judge-cache FILE"):
+        with faults_told(self._calls, self._again, f"--out DIR or {KEPT_BY} FILE"):
             answers = dict(zip(pairs, self._asked.answers(pairs), strict=True))
         votes = {digest: counted([answers[digest, ballot] for ballot in ballots]) for digest in self._model.texts}
         return [

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import sensecheck
-from sensecheck import correct, faithful
+from sensecheck import calibrated, correct, faithful
 from sensecheck.faithful.examples import example_page
 from sensecheck.inputs.errors import InputError
 from sensecheck.judges.options import JudgeOptions
@@ -342,6 +342,46 @@ def test_labels_check_a_judge(tmp_path: Path) -> None:
     assert "judged" in str(of_judge.signature.system.values())
     of_rules = agree([run, str(path)], verdict="consistent")
     assert of_judge["agreement"].value != of_rules["agreement"].value
+
+
+def test_how_sure_a_judge_is_can_be_held_against_people(tmp_path: Path) -> None:
+    pairs = [{"id": str(n), "query": QUERY, "sentence": f"Singers older than 30, number {n}."} for n in range(30)]
+    path = tmp_path / "anna.jsonl"
+    path.write_text("\n".join(json.dumps({"id": str(n), "label": "right" if n % 3 else "wrong"}) for n in range(30)))
+    # Two of three votes, and in some examples none that can be read.
+    label = {1: "right", 2: "right", 3: "wrong"}
+
+    def unsure(body: dict[str, Any], number: int) -> Any:
+        return chat("?" if "number 7." in prompt_of(body) else said(label[body.get("seed", 1)]))
+
+    with serving(unsure) as server:
+        asked = JudgeOptions(votes=3)
+        several = faithful.evaluate(pairs, judge=of(server), judging=asked, out=tmp_path / "several")
+        once = faithful.evaluate(pairs, judge=of(server), out=tmp_path / "once")
+        sparse = faithful.evaluate(
+            pairs, judge=of(server), judging=JudgeOptions(votes=3, when="doubtful"), judge_doubt=(0.999, 1)
+        )
+    path.write_text("\n".join(line for line in path.read_text().split("\n") if '"7"' not in line))
+    columns = {"confidence": "judge_right"}
+    found = calibrated.evaluate(several, human=str(path), columns=columns)
+    assert found["mean_confidence"].value == pytest.approx(2 / 3) and found["mean_confidence"].n == 29
+    with pytest.raises(InputError, match="none of the 29 labelled examples has a judge_right.*--judge-votes"):
+        calibrated.evaluate(once, human=str(path), columns=columns)
+    with path.open("a") as stream:
+        stream.write('\n{"id": "7", "label": "wrong"}')
+    with pytest.raises(InputError, match="none of the 30"):
+        calibrated.evaluate(sparse, human=str(path), columns=columns)
+    # Where the rules are sure, no judge says how sure it is.
+    mixed = [{**pair, "sentence": pair["sentence"].replace("older", "younger")} if int(pair["id"]) < 10 else pair
+             for pair in pairs]  # fmt: skip
+    doubts = faithful.evaluate(mixed).measurements["doubt"]
+    with serving(unsure) as server:
+        half = faithful.evaluate(
+            mixed, judge=of(server), judging=JudgeOptions(votes=3, when="doubtful"), judge_doubt=(0, doubts[20] + 1e-9)
+        )
+    found = calibrated.evaluate(half, human=str(path), columns=columns)
+    assert found["mean_confidence"].n == 20
+    assert "10 of 30 labelled examples have no judge_right: no figure speaks of them" in found.notes
 
 
 def test_two_runs_by_one_judge_are_compared(schema: str) -> None:

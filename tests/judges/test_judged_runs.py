@@ -365,7 +365,7 @@ def test_how_sure_a_judge_is_can_be_held_against_people(tmp_path: Path) -> None:
     columns = {"confidence": "judge_right"}
     found = calibrated.evaluate(several, human=str(path), columns=columns)
     assert found["mean_confidence"].value == pytest.approx(2 / 3) and found["mean_confidence"].n == 29
-    with pytest.raises(InputError, match="none of the 29 labelled examples has a judge_right.*--judge-votes"):
+    with pytest.raises(InputError, match=r"none of the 29 labelled examples has a judge_right.*--judge-votes"):
         calibrated.evaluate(once, human=str(path), columns=columns)
     with path.open("a") as stream:
         stream.write('\n{"id": "7", "label": "wrong"}')
@@ -432,6 +432,7 @@ def test_answers_are_kept_by_model_prompt_and_settings(schema: str, tmp_path: Pa
         ({"judge": "http://127.0.0.1:9/v1"}, "which model of"),
         ({"judge": "http://#m"}, "--judge"),
         ({"judging": JudgeOptions()}, "none is named"),
+        ({"judging": JudgeOptions(votes=3, max_calls=5)}, "--judge-max-calls is of a judge, and none is named"),
         ({"judge_cache": "x.sqlite"}, "--judge-cache is of a judge"),
         ({"judge_asks": "query"}, "none is named"),
         ({"judge": "http://127.0.0.1:9/v1#m", "judge_doubt": (0.9, 0.1)}, "the lower one first"),

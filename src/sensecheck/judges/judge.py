@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -232,7 +232,7 @@ def judge_of(shared: JudgedRows, asks: Mapping[str, Asks], asked_for: str | None
         idle = [
             f"--{name.replace('_', '-')}" for name in ("judge_prompt", "judge_cache") if given.get(name) is not None
         ]
-        idle += ["--judge-…"] if given.get("judging") is not None else []
+        idle += _set_in(given.get("judging"))
         idle += ["--judge-asks"] if asked_for is not None else []
         if idle:
             raise InputError(
@@ -244,6 +244,15 @@ def judge_of(shared: JudgedRows, asks: Mapping[str, Asks], asked_for: str | None
         spec, asks, given.get("judging"), asked_for=asked_for, prompt=given.get("judge_prompt"),
         cache=given.get("judge_cache"), out=out,
     )  # fmt: skip
+
+
+def _set_in(options: JudgeOptions | None) -> list[str]:
+    """The options that were given."""
+    if options is None:
+        return []
+    usual = JudgeOptions()
+    given = [field.name for field in fields(options) if getattr(options, field.name) != getattr(usual, field.name)]
+    return [f"--judge-{name.replace('_', '-')}" for name in given] or ["judging="]
 
 
 def _meant(asks: Mapping[str, Asks], prompt: Any) -> str | None:

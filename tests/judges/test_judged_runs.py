@@ -437,6 +437,8 @@ def test_answers_are_kept_by_model_prompt_and_settings(schema: str, tmp_path: Pa
         ({"judge_asks": "query"}, "none is named"),
         ({"judge": "http://127.0.0.1:9/v1#m", "judge_doubt": (0.9, 0.1)}, "the lower one first"),
         ({"judge": "http://127.0.0.1:9/v1#m", "judge_doubt": (0.9,)}, "two numbers"),
+        ({"judge": "http://127.0.0.1:9/v1#m", "judge_doubt": (0.1, 0.9)}, "it is asked about all"),
+        ({"judge_doubt": (0.1, 0.9)}, "none is named"),
         ({"judge": "http://127.0.0.1:9/v1#m", "judge_prompt": "nowhere.txt"}, "cannot be read"),
         ({"judge": "http://127.0.0.1:9/v1#m", "parity": "blec"}, "no meaning with --as blec"),
     ],

@@ -23,6 +23,7 @@ from sensecheck.judges.options import JudgeOptions
 from sensecheck.report.result import load
 from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.compare import ComparisonError
+from sensecheck.statistics.figure import IntervalOptions
 
 MODELS = Path(__file__).parents[1] / "models"
 
@@ -338,6 +339,9 @@ def test_labels_check_a_judge(tmp_path: Path) -> None:
     assert checked["consistent_judged"].title == "consistent, by the judge"
     assert not any("unchecked" in note for note in checked.notes)
     assert not any("unchecked" in one.title for one in checked.figures)
+    quick = faithful.evaluate(pairs, judge=f"{server.url}#m", judge_cache=tmp_path / "run" / "judge.sqlite",
+                              human=str(path), options=IntervalOptions(method="none"))  # fmt: skip
+    assert quick["consistent_judged"].title == "consistent, by the judge"
     of_judge = agree([run, str(path)])
     assert "judged" in str(of_judge.signature.system.values())
     of_rules = agree([run, str(path)], verdict="consistent")

@@ -46,6 +46,7 @@ def target(
     name: str, given: Callable[[], Sequence[Case]], *, process: bool = False, owner: str = "readers"
 ) -> Callable[[Callable[[Path], object]], Callable[[Path], object]]:
     def register(call: Callable[[Path], object]) -> Callable[[Path], object]:
+        assert name not in TARGETS, name
         TARGETS[name] = Target(name, call, cache(given), process, owner)
         return call
 
@@ -644,6 +645,17 @@ _label_sheet(
 )
 
 
+_label_sheet(
+    "plain-labels",
+    lambda: [
+        seeds.jsonl("l.jsonl", seeds.PLAIN_LABELS),
+        seeds.text("l.csv", seeds.PLAIN_LABELS_CSV),
+        seeds.text("l.tsv", seeds.PLAIN_LABELS_CSV.replace(",", "\t")),
+        *seeds.packed(seeds.jsonl("l.jsonl", seeds.PLAIN_LABELS)),
+    ],
+)
+
+
 # -- queries -----------------------------------------------------------------------------------------------------
 
 
@@ -1080,12 +1092,29 @@ def _label_sheets() -> list[Case]:
     return [seeds.jsonl("labels.jsonl", rows), table, seeds.text("audit.csv", statements)]
 
 
-@target("labels", _label_sheets)
-def _labels(path: Path) -> None:
+@target("label sheets", _label_sheets)
+def _label_sheets_of_a_run(path: Path) -> None:
     from sensecheck.labelling.agreement import evaluate
     from sensecheck.statistics.figure import IntervalOptions
 
     evaluate([_labelled_run(), path], options=IntervalOptions(method="none"))
+
+
+@target("labels of a run", _label_sheets)
+def _labels_of_a_run(path: Path) -> None:
+    """Read, held against the run, and weighed: what is not refused stands for all of the run."""
+    from sensecheck.labelling.correcting import digest_of, majority
+    from sensecheck.labelling.items import items_of
+    from sensecheck.labelling.matching import matched
+    from sensecheck.labelling.reading import read
+
+    fits = matched(read(str(path)), items_of(_labelled_run()))
+    judged, _ = majority(fits)
+    digest_of(fits)
+    weights, notes = fits.weighed(judged["id"])
+    strata = fits.examples.filter(fits.examples["id"].is_in(judged["id"].implode()))["stratum"].n_unique()
+    if strata == fits.examples["stratum"].n_unique():
+        assert abs(float(weights["stands_for"].sum()) - fits.examples.unique("stratum")["size"].sum()) < 1e-6, notes
 
 
 @target("verdicts and labels", lambda: [seeds.text("v.csv", "id,judge,anna,ben\na,1,1,0\nb,0,0,0\nc,1,,1\n")])
@@ -1365,6 +1394,62 @@ def _model_answers(path: Path) -> None:
         reader(prompt)(Said(text))
     with suppress(LabelError):
         label_of(text)
+
+
+# -- judges -------------------------------------------------------------------------------------------------------
+
+
+@target("judge prompts", lambda: [seeds.text("prompt.txt", one) for one in seeds.JUDGE_PROMPTS], owner="servers")
+def _judge_prompts(path: Path) -> None:
+    """What is read is filled: every text of the example once, between fences, in either order."""
+    from sensecheck.correct.judging.cases import ASKS as OF_ANSWERS
+    from sensecheck.faithful.judging.cases import ASKS
+
+    errors = InputErrors()
+    for asks in (*ASKS.values(), *OF_ANSWERS.values()):
+        with errors:
+            template = asks.template(path)
+            texts = {name: f"the {name} <{name}> ```" for name in asks.texts}
+            shown = {section.name for section in template.sections if section.name}
+            for swapped in (False, True):
+                filled = template.filled(texts, swapped=swapped)
+                assert all(f"````\nthe {name} <{name}> ```\n````" in filled for name in shown)
+            assert len(template.filled({})) <= len(_safe_text(path)) + 200
+    errors.again()
+
+
+@target("judged texts", lambda: _texts("text", seeds.JUDGED_TEXTS), owner="servers")
+def _judged_texts(path: Path) -> None:
+    """No line of a text ends its fence, and no mark of a chat template is left whole."""
+    from sensecheck.judges.template import fenced
+
+    text = _safe_text(path)
+    fence, *within, last = fenced(text).split("\n")
+    assert fence == last and len(fence) >= 3 and fence not in "\n".join(within)
+    assert "\n".join(within).replace("< ", "<") == text.replace("< ", "<")
+    assert not any(mark in "\n".join(within) for mark in ("<|", "<\uff5c", "</s>", "<end_of_turn>"))
+
+
+@target("judge answers", lambda: _texts("answer", seeds.JUDGE_ANSWERS), owner="servers")
+def _judge_answers(path: Path) -> None:
+    """A verdict, or why there is none; and a reason that any page and any file can hold."""
+    from sensecheck.judges.verdicts import VerdictReader, counted, reason_in
+    from sensecheck.models.classifiers import Answer
+    from sensecheck.models.said import Said
+
+    text, read = _safe_text(path), VerdictReader()
+    tokens = [(token, {"right": -0.1, "wrong": -2.5, token: -3.0}) for token in text[:400].split(" ")]
+    for said in (Said(text), Said(text, finish="length"), Said(text, tokens=tokens), Said(text, reasoning="x")):
+        reading = read(said)
+        assert (reading.label is None) == (reading.why is not None) and reading.label in (None, 0, 1)
+        answer = Answer.of(said, read)
+        kept = Answer.restored(json.loads(json.dumps(answer.stored())), len(read.choices))
+        assert kept is None or kept.read_again(read).label == answer.label
+        opinion = counted([answer, answer])
+        assert (opinion.right is None) == bool(opinion.why_not)
+        for reason in (opinion.reason, reason_in(text)):
+            reason.encode("utf-8")
+            assert len(reason) <= 2_000 and (reason.isprintable() or not reason.isascii())
 
 
 # -- the command line --------------------------------------------------------------------------------------------

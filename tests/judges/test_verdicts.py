@@ -33,6 +33,13 @@ READABLE = [
     ("analysis done.\n\nIncorrect", WRONG),
     ('Here is my verdict:\n{"reason": "ok", "label": "right"}', RIGHT),
     ('[THINK]wrong wrong[/THINK]{"label": "right", "reason": ""}', RIGHT),
+    ('\ufeff{"REASON": "x", "LABEL": "RIGHT!"}', RIGHT),
+    ('[{"reason": "x", "label": "right"}]', RIGHT),
+    ('Here: {"reason": "verdict: wrong, they say", "label": "right"}', RIGHT),
+    ("{'label': 'wrong', 'reason': 'it is'}", WRONG),
+    ("Verdict: the query is wrong.", WRONG),
+    ("Conclusion: it is not right", WRONG),
+    ("## Verdict\nright", RIGHT),
 ]
 
 NONE = [
@@ -52,6 +59,23 @@ NONE = [
     ("bright wrongdoing rightly", Unreadable.NONE),
     ('{"label": ' + "[" * 5000, Unreadable.NONE),
     ("right " * 5000 + "wrong " * 5000, Unreadable.NONE),
+    # Both verdicts: in one object, in two, in a list, or one of them quoted from the text that is judged.
+    ('{"label": "right", "label": "wrong"}', Unreadable.SEVERAL),
+    ('{"label": "right", "verdict": "wrong"}', Unreadable.SEVERAL),
+    ('{"label": "right"}\n{"label": "wrong"}', Unreadable.SEVERAL),
+    ('[{"label": "right"}, {"label": "wrong"}]', Unreadable.SEVERAL),
+    ('Verdict: wrong. The query holds the words "Verdict: right".', Unreadable.SEVERAL),
+    ('Verdict: wrong\n\nThe comment says {"label": "right"}', Unreadable.SEVERAL),
+    ('{"reason": "{\\"label\\": \\"right\\"}"}', Unreadable.NONE),
+    ('{"label": "right | wrong"}', Unreadable.NONE),
+    ('{"reason": "Die Abfrage stimmt.", "label": "richtig"}', Unreadable.NONE),
+    ('{"reason": "x", "label": true}', Unreadable.NONE),
+    # What a prediction, a result or an answer is like is talk of the example; "right" begins many a sentence.
+    ("The prediction is right about the filter, but nobody asked for the name.", Unreadable.NONE),
+    ("The result is the wrong column.", Unreadable.NONE),
+    ("Right, let me look at this. The query counts singers.", Unreadable.NONE),
+    ("Right. Let me look.", Unreadable.NONE),
+    ("Conclusion: right if the age is in years.", Unreadable.NONE),
 ]
 
 
@@ -79,6 +103,8 @@ def test_reasons_are_shown_without_escapes_and_not_too_long() -> None:
     assert reason_in("wrong") == ""
     assert len(reason_in(json.dumps({"reason": "x" * 10_000, "label": "wrong"}))) == 2_000
     assert reason_in('{"reason": 7, "label": "right"}') == ""
+    assert reason_in('{"reason": "half a \\ud800 sign", "label": "right"}') == "half a \ufffd sign"
+    assert reason_in("half a \ud800 sign. Verdict: right") == "half a \ufffd sign. Verdict: right"
 
 
 def vote(label: int | None, unread: Unreadable | None = None, logits: tuple[float, ...] | None = None) -> Answer:

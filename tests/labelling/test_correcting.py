@@ -189,8 +189,12 @@ def test_the_normal_interval_is_that_of_the_formula_of_ppi(world: World) -> None
 
 def test_without_intervals_there_is_a_value(world: World) -> None:
     result = world.run(options=IntervalOptions(method="none"))
-    found = result.corrected_by(labels_table(world.labels(result)))[NAME]
+    corrected = result.corrected_by(labels_table(world.labels(result)))
+    found = corrected[NAME]
     assert found.low is None and 0 < found.value < 1
+    assert corrected.corrected is not None
+    (told,) = corrected.corrected.sentences()
+    assert f" is {found.value:.1%}; the verdicts by themselves say " in told
 
 
 # ---- labels that say little

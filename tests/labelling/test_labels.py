@@ -275,6 +275,7 @@ def test_a_stratum_of_which_nobody_knew(result: Result, tmp_path: Path) -> None:
         ({"probability": 0}, "probability: expected a number over 0"),
         ({"probability": 1.5}, "probability: expected a number over 0"),
         ({"size": 2.5}, "size: expected a whole number"),
+        ({"of": 1e308}, "of: expected a whole number from 1 to"),
         ({"size": 61}, "size: expected at most the 60 examples"),
         ({"stratum": {"verdict": 1}}, "stratum: expected column and value"),
         ({"stratum": []}, "stratum: expected column and value"),

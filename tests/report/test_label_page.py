@@ -114,6 +114,7 @@ def test_groups_and_relations_have_keys_of_their_own(watched: Any, tmp_path: Pat
     statements = robust.evaluate(demo.path("nli.jsonl"), limit=40, options=NO_INTERVALS)
     write_sheet(statements, tmp_path / "relations.html", 12)
     page = watched().open(tmp_path / "relations.html")
+    assert "tive" not in page.inner_text("#l-place")  # made to be positive or negative: that would tell the relation
     page.keyboard.press("g")  # no sentence: a mark beside the label, which is still to come
     assert page.inner_text("#l-said") == "not grammatical"
     for key in "123" + 9 * "1":  # all of them, so that every stratum has a label

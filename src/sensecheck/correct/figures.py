@@ -182,15 +182,14 @@ def statistics(method: Method) -> list[AnyStatistic]:
     if everything or method.get("parts"):
         figures += part_figures()
     if judged:
-        # What has no gold has a judge's verdict alone.
-        plain = [f for f in figures if isinstance(f, Statistic) and not (f.absent or f.absent_column)]
-        figures = [replace(f, absent=_NO_GOLD) if f in plain else f for f in figures]
+        # What has no gold has a judge's verdict alone; every other figure says why it has none.
+        figures = [
+            replace(f, absent_column=UNDECIDED) if isinstance(f, Statistic) and not f.absent_column else f
+            for f in figures
+        ]
     if everything or judged:
         figures.insert(0, judged_figure(method, mean_of("correct", "accuracy", title="accuracy")))
     return figures
-
-
-_NO_GOLD = "without a gold to be held against"
 
 
 _FORMULAS = {

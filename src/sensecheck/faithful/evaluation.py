@@ -156,7 +156,7 @@ def evaluate(
     _check_choices(dialect, surest, without)
     asked_for = asked(shared)
     judge = judge_of(shared, ASKS, judge_asks, asked_for.out)
-    _check_doubt(judge_doubt)
+    _check_doubt(judge_doubt, judge)
     with ExitStack() as closing:
         stored = None if database is None else closing.enter_context(_stored(database, language))
         schemas, names = load_schemas(schema, dialect), _labels(labels)
@@ -316,11 +316,18 @@ def _check_choices(dialect: str | None, threshold: float, without: Sequence[str]
         )
 
 
-def _check_doubt(doubt: Sequence[float]) -> None:
+def _check_doubt(doubt: Sequence[float], judge: Judge | None) -> None:
     if len(doubt) != 2 or not 0 <= doubt[0] <= doubt[1] <= 1:
         raise InputError(
             field="judge-doubt", expected="two numbers from 0 to 1, the lower one first",
             got=shown(",".join(f"{one:g}" for one in doubt)), reason=Reason.BAD_OPTION,
+        )  # fmt: skip
+    if tuple(doubt) != DOUBT and (judge is None or judge.always):
+        raise InputError(
+            "--judge-doubt says which pairs a judge is asked about, and "
+            + ("none is named" if judge is None else "it is asked about all"),
+            hint="Name one: --judge URL#name." if judge is None else "Add --judge-when doubtful, or leave it out.",
+            reason=Reason.BAD_OPTION,
         )  # fmt: skip
 
 

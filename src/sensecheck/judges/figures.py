@@ -70,7 +70,10 @@ def under(question: AnyQuestion, method: Method) -> AnyQuestion:
     """A question under a signature's choices: where a judge was asked, its verdict is what becomes of a row."""
     if not method.get("judge"):
         return question
-    return replace(question, outcome=JUDGED, headline=(f"{question.headline[0]}{SUFFIX}", *question.headline))
+    return replace(
+        question, outcome=JUDGED, outcome_words=("judged wrong", "judged right"),
+        headline=(f"{question.headline[0]}{SUFFIX}", *question.headline),
+    )  # fmt: skip
 
 
 def checked(figures: Sequence[Figure]) -> list[Figure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from sensecheck.runs.signature import Method
 if TYPE_CHECKING:
     from sensecheck.report.result import Result
 
-KEPT_IN = "judge.sqlite"
+KEPT_IN, KEPT_BY = "judge.sqlite", "--judge-cache"
 LONGEST_TEXT = 20_000
 """Characters of each text that a judge is shown. What is longer is not judged: cut, it would be another one."""
 TOO_LONG = f"a text is longer than the {LONGEST_TEXT:,} characters that a judge is shown"
@@ -154,7 +154,7 @@ class Judge:
     # -- asking
 
     def __enter__(self) -> Judge:
-        self._calls = CallCache(self._path)
+        self._calls = CallCache(self._path, KEPT_BY)
         return self
 
     def __exit__(
@@ -162,9 +162,12 @@ class Judge:
     ) -> None:
         if self._calls is None:
             return
-        asked = self._asked or classifiers.Asked(self._model, self._calls)  # nobody: what was spent before is told
-        self.cost = costs(judge=asked)
-        self._notes = list(self._told(asked, self._calls))
+        if self._asked is None and any(self._calls.spent(self._model.identity).values()):
+            # All was measured before: what that cost is told all the same.
+            self._asked = classifiers.Asked(self._model, self._calls)
+        if self._asked is not None:
+            self.cost = costs(judge=self._asked)
+            self._notes = list(self._told(self._asked, self._calls))
         self._calls.close()
         self._calls = self._asked = None
 
@@ -181,7 +184,7 @@ class Judge:
         orders = ("given", "swapped") if self.options.swap else ("given",)
         ballots = [f"{order} {vote}" for vote in range(1, self.options.votes + 1) for order in orders]
         pairs = [(digest, ballot) for digest in self._model.texts for ballot in ballots]
-        with faults_told(self._calls, self._again, "--out DIR or --judge-cache FILE"):
+        with faults_told(self._calls, self._again, f"--out DIR or {KEPT_BY} FILE"):
             answers = dict(zip(pairs, self._asked.answers(pairs), strict=True))
         votes = {digest: counted([answers[digest, ballot] for ballot in ballots]) for digest in self._model.texts}
         return [
@@ -231,7 +234,7 @@ def judge_of(shared: JudgedRows, asks: Mapping[str, Asks], asked_for: str | None
         idle = [
             f"--{name.replace('_', '-')}" for name in ("judge_prompt", "judge_cache") if given.get(name) is not None
         ]
-        idle += ["--judge-…"] if given.get("judging") is not None else []
+        idle += _set_in(given.get("judging"))
         idle += ["--judge-asks"] if asked_for is not None else []
         if idle:
             raise InputError(
@@ -243,6 +246,15 @@ def judge_of(shared: JudgedRows, asks: Mapping[str, Asks], asked_for: str | None
         spec, asks, given.get("judging"), asked_for=asked_for, prompt=given.get("judge_prompt"),
         cache=given.get("judge_cache"), out=out,
     )  # fmt: skip
+
+
+def _set_in(options: JudgeOptions | None) -> list[str]:
+    """The options that were given."""
+    if options is None:
+        return []
+    usual = JudgeOptions()
+    given = [field.name for field in fields(options) if getattr(options, field.name) != getattr(usual, field.name)]
+    return [f"--judge-{name.replace('_', '-')}" for name in given] or ["judging="]
 
 
 def _meant(asks: Mapping[str, Asks], prompt: Any) -> str | None:

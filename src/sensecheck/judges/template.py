@@ -30,6 +30,8 @@ Side = tuple[str, ...]
 
 _HEAD = re.compile(r"\[([a-z_]*)\]\s*")
 _MOST_BYTES = 1 << 20
+_TEMPLATE_MARK = re.compile(r"<(?=[|\uff5c]|/s>|(?:start|end)_of_turn>)")
+"""Where a mark begins by which chat templates tell who speaks: `<|im_start|>`, `</s>`, `<end_of_turn>`."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,14 @@ def fenced(text: str) -> str:
     '```\\nSELECT 1\\n```'
     >>> fenced("```sql").splitlines()[0]
     '````'
+
+    Marks of chat templates are taken apart by a space: a server that makes tokens of the whole prompt would take them
+    for its own.
+
+    >>> fenced("a<|im_end|>").splitlines()[1]
+    'a< |im_end|>'
     """
+    text = _TEMPLATE_MARK.sub("< ", text)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"

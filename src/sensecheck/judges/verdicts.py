@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from math import exp
 
+from sensecheck.inputs.half_characters import whole
 from sensecheck.judges.opinion import Opinion
 from sensecheck.models.classifiers import Answer
 from sensecheck.models.dialects import EXPLANATION, FIELD
@@ -44,8 +45,10 @@ class VerdictReader:
         told = _object(answer)
         if told is None:
             return self._marked(said)
-        verdict = next((told[name] for name in _FIELDS if name in told), None)
-        label = _label(verdict)
+        verdicts = [told[name] for name in _FIELDS if name in told]
+        label = _label(verdicts[0])
+        if {_label(verdict) for verdict in verdicts} >= {RIGHT, WRONG} or verdicts[0] is _TWICE:
+            return Reading(None, Unreadable.SEVERAL)
         if label is None:
             return Reading(None, Unreadable.NONE)
         marked = self._marked(said) if said.tokens else None
@@ -65,13 +68,13 @@ def reason_in(text: str) -> str:
     told = _object(answer)
     if told is not None:
         reason = next((reason for name in _REASONS if isinstance(reason := told.get(name), str)), "")
-        return " ".join(cleaned(reason).split())[:LONGEST_REASON]
-    words = " ".join(cleaned(answer).split())
+        return whole(" ".join(cleaned(reason).split()))[:LONGEST_REASON]
+    words = whole(" ".join(cleaned(answer).split()))
     return "" if words.strip("*_#.\"'` ").lower() in CHOICES else words[:LONGEST_REASON]
 
 
 def _label(verdict: object) -> int | None:
-    word = verdict.strip().lower() if isinstance(verdict, str) else verdict
+    word = verdict.strip(" \t\r\n*_.!").lower() if isinstance(verdict, str) else verdict
     return (
         {"right": RIGHT, "correct": RIGHT, "wrong": WRONG, "incorrect": WRONG}.get(word)
         if isinstance(word, str)
@@ -80,18 +83,30 @@ def _label(verdict: object) -> int | None:
 
 
 def _object(answer: str) -> dict[str, object] | None:
-    """The JSON object that an answer is, be it in a fence."""
-    text = answer.strip()
+    """The JSON object that an answer is, be it in a fence; its names in lower case."""
+    text = answer.strip(" \t\r\n\ufeff\u200b")
     if text.startswith("```") and text.endswith("```"):
         text = text.strip("`")
         text = text[text.find("{") :]
     if not (text.startswith("{") and text.endswith("}")):
         return None
     try:
-        value = json.loads(text, strict=False)
+        value = json.loads(text, strict=False, object_pairs_hook=_named)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and any(name in value for name in _FIELDS) else None
+
+
+_TWICE = object()
+"""Stands for what a field holds that is there twice, with different values."""
+
+
+def _named(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        key = name.strip().lower()
+        found[key] = value if key not in found or found[key] == value else _TWICE
+    return found
 
 
 UNDECIDED, NO_ANSWER = "the judge's votes are divided", "the judge gave no answer"

@@ -13,6 +13,7 @@ from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.opening import is_path, sources
 from sensecheck.inputs.reasons import Reason
+from sensecheck.judges.figures import SURE
 from sensecheck.labelling.correcting import digest_of, majority
 from sensecheck.labelling.items import items_of
 from sensecheck.labelling.matching import matched
@@ -24,6 +25,7 @@ from sensecheck.statistics.measurements import RESERVED
 STANDS_FOR = "stands_for"
 """The column that says how many rows of the run a labelled one stands for."""
 _DOUBT, _CONFIDENCE = "doubt", "confidence"
+_WHEN_A_JUDGE_SAYS = "A judge says how sure it is where it has several votes (--judge-votes) or with --judge-logprobs."
 
 
 def is_run(data: Any) -> bool:
@@ -60,6 +62,15 @@ def labelled_confidences(data: Any, human: Any, columns: Mapping[str, str]) -> G
     )
     if not len(frame):
         raise InputError("no label says right or wrong", hint="Label some, and export them.", reason=Reason.EMPTY)
+    sured = frame.filter(pl.col(column).is_not_null())
+    if not len(sured):
+        raise InputError(
+            f"{result.name}: none of the {len(frame):,} labelled examples has a {column}", reason=Reason.NO_COLUMN,
+            hint=_WHEN_A_JUDGE_SAYS if column == SURE else None,
+        )  # fmt: skip
+    if lacking := len(frame) - len(sured):
+        more = [*more, f"{lacking:,} of {len(frame):,} labelled examples have no {column}: no figure speaks of them"]
+        frame = sured
     cluster = next((c for c in ("cluster", "unit") if c in frame.columns), None)
     rows = frame.select(
         "id", (1 - sure if column == _DOUBT else sure).alias("confidence"),

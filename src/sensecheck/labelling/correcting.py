@@ -23,6 +23,7 @@ from sensecheck.report.corrected import (
     ALONE,
     BELIEVED,
     LABELS,
+    LEFT_OUT,
     RAW,
     SUFFIX,
     TITLE,
@@ -59,7 +60,7 @@ def corrected_by(result: Result, labels: Any, *, options: IntervalOptions | None
     corrected = said.corrected(options or result.options)
     way = "ppi++-normal" if corrected.method == NORMAL else "ppi++"
     signature = replace(result.signature, method={**result.signature.method, "human": f"{corrected.digest}-{way}"})
-    if any(figure.low is not None for figure in corrected.figures):
+    if any(figure.low is not None or figure.absent == LEFT_OUT for figure in corrected.figures):
         result = _checked(result)
     return replace(result, corrected=corrected, signature=signature)
 
@@ -166,7 +167,7 @@ class _Said:
             BELIEVED: float(found.believed),
         }  # fmt: skip
         if options.method == "none":
-            return replace(plain, value=float(found.value), beside=beside, absent="intervals were left out")
+            return replace(plain, value=float(found.value), beside=beside, absent=LEFT_OUT)
         if one.normal is not None:
             own = one.normal
             limits = Limits(own.low, own.high, own.low, own.high)

@@ -44,7 +44,8 @@ class Judging:
     """What is judged, where that is no example with a verdict of true or false: rows of id, example_id (the example
     that it is a part of), verdict, what `page` and `columns` want, columns to slice by, and `positive`: the labels that
     say what the verdict says, or where it says wrong, the opposite. `expected`: the label under which the verdict was
-    true; `choices`: the labels that fit, where they are each row's own."""
+    true; `choices`: the labels that fit, where they are each row's own; `shown`: what the page calls it, where its id
+    would tell what it was made for."""
     flag: str = ""
     """A mark beside the label that takes an example out (not grammatical), by its words; its key is g."""
 

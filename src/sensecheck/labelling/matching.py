@@ -127,8 +127,8 @@ def _check_known(labels: pl.DataFrame, items: Items) -> None:
     if len(other):
         row = _first(other)
         raise InputError(
-            f"{shown(row['id'], 60)} was labelled with other texts than the run has now, and so were "
-            f"{len(other):,} of {len(joined):,} labels: they are of another version of the predictions",
+            f"{shown(row['id'], 60)} was labelled with other texts than the run has now ({len(other):,} of "
+            f"{len(joined):,} labels were): the labels are of another version of the predictions",
             path=row["path"] or None, line=row["line"],
             hint="Label a new sheet of this run, or compare them with the run that was shown.", reason=Reason.OTHER_RUN,
         )  # fmt: skip

@@ -133,7 +133,7 @@ def _page(items: Items, drawn: pl.DataFrame, pages: Sequence[Page], show_verdict
     entries = []
     for at, row in enumerate(drawn.iter_rows(named=True)):
         entry = {
-            "id": row["id"], "shown": visible(row["id"], 120), "example": row["example"],
+            "id": row["id"], "shown": visible(row.get("shown", row["id"]), 120), "example": row["example"],
             "stratum": json.loads(row["stratum"]), "probability": row["probability"], "size": row["size"],
             "parts": [packed_part(part, labels, _LONGEST) for part in pages[at]["parts"]],
         }  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.models import revisions
-from sensecheck.runs.databases import MAX_ANSWER_BYTES, CacheError, faults_of, open_kept, temporary_database
+from sensecheck.runs.databases import CACHE, MAX_ANSWER_BYTES, CacheError, faults_of, open_kept, temporary_database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (
@@ -55,15 +55,16 @@ def settings_line(who: Identity) -> str:
 
 class CallCache:
     """Answers by (model, revision, prompt, text). `path` None keeps them for this process: few in memory, many in a
-    temporary file.
+    temporary file. `option`: what names the file, where the user may name another.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path | None = None, option: str = CACHE) -> None:
         self.path = None if path is None else Path(path)
+        self._option = option
         if self.path is None:
             self._db = temporary_database(_SCHEMA)
         else:
-            self._db = open_kept(self.path, _SCHEMA, _TABLES, timeout=60)
+            self._db = open_kept(self.path, _SCHEMA, _TABLES, option, timeout=60)
         self._ids: dict[Identity, int] = {}
         self.unreadable = 0
         """Kept answers that could not be read: they count as not kept, and are asked again."""
@@ -71,14 +72,14 @@ class CallCache:
     def _id(self, identity: Identity) -> int:
         if identity not in self._ids:
             key = (identity.model, identity.revision, identity.prompt)
-            with faults_of(self.path), self._db:
+            with faults_of(self.path, self._option), self._db:
                 self._db.execute("INSERT OR IGNORE INTO models (model, revision, prompt) VALUES (?, ?, ?)", key)
                 row = self._db.execute(
                     "SELECT id FROM models WHERE model=? AND revision=? AND prompt=?", key
                 ).fetchone()
             if row is None or not isinstance(row[0], int):
                 raise CacheError(
-                    f"{self.path} is damaged: a model in it has no number; remove it or name another --cache"
+                    f"{self.path} is damaged: a model in it has no number; remove it or name another {self._option}"
                 )
             self._ids[identity] = row[0]
         return self._ids[identity]
@@ -95,7 +96,7 @@ class CallCache:
                 f"SELECT text, CASE WHEN length(answer) <= {MAX_ANSWER_BYTES} THEN CAST(answer AS BLOB) END "
                 f"FROM calls WHERE model_id=? AND text IN ({placeholders})"
             )
-            with faults_of(self.path):
+            with faults_of(self.path, self._option):
                 rows = self._db.execute(query, (model_id, *part)).fetchall()
             for text, answer in rows:
                 try:
@@ -110,7 +111,7 @@ class CallCache:
         rows = [
             (model_id, text, json.dumps(whole_value(answer), ensure_ascii=False)) for text, answer in answers.items()
         ]
-        with faults_of(self.path), self._db:
+        with faults_of(self.path, self._option), self._db:
             # The file is ours from here on: what another process adds to the sum comes before or after.
             self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", rows)
             if spent is not None:
@@ -121,19 +122,19 @@ class CallCache:
 
     def spent(self, identity: Identity) -> dict[str, int]:
         """What was spent on a model's answers, by all runs that kept them here."""
-        with faults_of(self.path):
+        with faults_of(self.path, self._option):
             return self._spent(self._id(identity))
 
     def spent_on_all(self) -> dict[Identity, dict[str, int]]:
         """The same of every model that has answers here."""
-        with faults_of(self.path):
+        with faults_of(self.path, self._option):
             models = self._db.execute("SELECT id, model, revision, prompt FROM models").fetchall()
             found = {Identity(*map(str, who)): self._spent(number) for number, *who in models}
         return {identity: counts for identity, counts in found.items() if counts}
 
     def set_spent(self, identity: Identity, counts: Mapping[str, int]) -> None:
         model_id = self._id(identity)
-        with faults_of(self.path), self._db:
+        with faults_of(self.path, self._option), self._db:
             self._set_spent(model_id, counts)
 
     def _set_spent(self, model_id: int, counts: Mapping[str, int]) -> None:
@@ -151,12 +152,12 @@ class CallCache:
     def wait_for(self, custom_id: str, identity: Identity, text: str) -> None:
         """A call that was written into a batch file, so that its result is known by its id."""
         model_id = self._id(identity)
-        with faults_of(self.path):
+        with faults_of(self.path, self._option):
             # Committed with the next answers, or by `commit`: calls are many.
             self._db.execute("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?)", (custom_id, model_id, text))
 
     def commit(self) -> None:
-        with faults_of(self.path):
+        with faults_of(self.path, self._option):
             self._db.commit()
 
     def waiting(self, custom_id: str) -> tuple[Identity, str] | None:
@@ -166,7 +167,7 @@ class CallCache:
         )
         if not custom_id.isascii():  # half a character, say, of which SQLite knows nothing
             return None
-        with faults_of(self.path):
+        with faults_of(self.path, self._option):
             row = self._db.execute(query, (custom_id,)).fetchone()
         if row is None or not all(isinstance(part, str) for part in row):
             return None
@@ -174,20 +175,20 @@ class CallCache:
 
     def take(self, other: CallCache) -> None:
         """Keep what another file keeps too; answers that are here already stay."""
-        with faults_of(other.path):
+        with faults_of(other.path, other._option):
             models = other._db.execute("SELECT id, model, revision, prompt FROM models").fetchall()
         for number, *who in models:
             identity = Identity(*map(str, who))
             model_id = self._id(identity)
-            with faults_of(other.path):
+            with faults_of(other.path, other._option):
                 answers = other._db.execute("SELECT text, answer FROM calls WHERE model_id=?", (number,))
                 while rows := answers.fetchmany(_LOOKUP_SIZE):
-                    with faults_of(self.path), self._db:
+                    with faults_of(self.path, self._option), self._db:
                         kept = [(model_id, *row) for row in rows]
                         self._db.executemany("INSERT OR IGNORE INTO calls VALUES (?, ?, ?)", kept)
 
     def count(self, identity: Identity | None = None) -> int:
-        with faults_of(self.path):
+        with faults_of(self.path, self._option):
             if identity is None:
                 return int(self._db.execute("SELECT count(*) FROM calls").fetchone()[0])
             query = "SELECT count(*) FROM calls WHERE model_id=?"

@@ -7,6 +7,9 @@ In order of trust:
    ("whether it is an entailment") name none; where all but one are denied, that one is left.
 
 Which words stand for a label is a `Vocabulary`, and nothing is read that is not in it.
+
+A strict reader takes the first alone, of fewer marks, and only where all of them name the same label: whoever explains
+an answer at length quotes others, and words such as "right" begin sentences that decide nothing.
 """
 
 from __future__ import annotations
@@ -172,6 +175,12 @@ _CUE = re.compile(
     r"|resposta|risposta|antwoord|ответ|答案|回答|答え|정답|답)"
     rf"(?:\s(?:for|of|between)\s[^:\n.]{{0,80}}?)?{_IS}"
 )
+_SURE_CUE = re.compile(
+    r"(?<![a-z_<])(?:(?:(?:final|overall)\s)?(?:verdict|label|judge?ment|decision|conclusion)|final answer)"
+    r"(?:\s{0,4}[*_]{1,3})?\s{0,4}(?:[:=→：—]|->|is(?![a-z])\s{0,2}:?)[\s*_:]{0,8}"
+    r"|(?:^|\n)[#*_\s]{0,12}answer(?:\s{0,4}[*_]{1,3})?\s{0,4}[:=：][\s*_:]{0,8}"
+)
+"""What alone says that the answer follows, to a strict reader: a result or a prediction may be what is talked about."""
 _HEADING = re.compile(
     r"(?:^|\n)[#*_\s]{0,12}(?:the\s|my\s|final\s|correct\s){0,3}(?:answer|label|verdict|conclusion|classification)"
     r"[*_:\s]{0,8}\n"
@@ -179,6 +188,8 @@ _HEADING = re.compile(
 _SHORT_CUE = re.compile(r"(?:^|\n)\s{0,8}a\s?:\s?")
 _VALUE_END = re.compile(r"\n|[.!?](?=\s|$|[*_\"')])|。")
 _MARKS = re.compile(r"[\W_]{0,60}")
+_AROUND = " \t\r\n*_#>\"'`“”‘’.!()[]"
+_SURE_FIELD = re.compile(r"label|(?:final_)?answer|verdict|judge?ment|decision")
 _FOLLOWS = re.compile(r"[*_\"'`’”)\]}\s]{0,8}(?:$|[.\n:;(|}\]—–。]|-\s|\s-|<)")
 _GOES_ON = re.compile(r"[*_\"'`’”)]{0,8}\s?,")
 _HAS_PART = re.compile(r"[\"'*_\s]{0,4}[:=]")
@@ -197,7 +208,9 @@ class _Commitment:
 
 
 class AnswerReader:
-    """Reads answers by a vocabulary. `strict`: only what is marked as the answer counts, and no running words."""
+    """Reads answers by a vocabulary. `strict`: only what is marked as the answer counts, no running words, and nothing
+    where two marks name different labels.
+    """
 
     VERSION = 1
 
@@ -270,12 +283,24 @@ class AnswerReader:
     def _marked(self, text: str) -> _Commitment | None:
         """The last place that is marked as the answer and names a label; one that names none where only such are."""
         structured = list(self._structured(text))
+        if self.strict:
+            return self._agreed(text, structured)
         # What explains an answer within the same JSON is no second answer.
         after = max((text.rfind("}") if c.at >= 0 and text[c.at] in "\"'" else c.at for c in structured), default=-1)
         spoken = [c for c in (*self._cued(text), *self._alone(text), *self._first(text)) if c.at > after]
         telling = [c for c in (*structured, *spoken) if c.named]
         if telling:
             return max(telling, key=lambda c: c.at)
+        return structured[-1] if structured else None
+
+    def _agreed(self, text: str, structured: list[_Commitment]) -> _Commitment | None:
+        """All places that are marked as the answer, as one."""
+        within = range(text.find("{"), text.rfind("}") + 1) if structured else range(0)
+        spoken = [c for c in (*self._cued(text), *self._alone(text)) if c.at not in within]
+        telling = sorted((c for c in (*structured, *spoken) if c.named), key=lambda c: c.at)
+        if telling:
+            last = telling[-1]
+            return _Commitment(last.at, frozenset[int]().union(*(c.named for c in telling)), last.word)
         return structured[-1] if structured else None
 
     def _structured(self, text: str) -> Iterator[_Commitment]:
@@ -288,11 +313,14 @@ class AnswerReader:
         ):
             group = next((name for name in "abc" if match.groupdict().get(name) is not None), None)
             value, at = (match[group], match.start(group)) if group else ("", match.end())
-            named, word = self._value(value)
+            if self.strict and match.re is _JSON and not _SURE_FIELD.match(match[0], 1):
+                continue
+            named, word = self._whole(value) if self.strict else self._value(value)
             yield _Commitment(match.start(), named, at + word)
 
     def _cued(self, text: str) -> Iterator[_Commitment]:
         cues = [_CUE, _HEADING] if "a" in self.words.bare else [_CUE, _HEADING, _SHORT_CUE]
+        cues = [_SURE_CUE, _HEADING] if self.strict else cues
         for match in (m for cue in cues for m in cue.finditer(text)):
             marks = _MARKS.match(text, match.end())
             assert marks is not None
@@ -359,6 +387,11 @@ class AnswerReader:
             # "Yes, it contradicts the premise": the label says more than the yes before it.
             return frozenset(said), match.start()
         return frozenset(labels), match.start()
+
+    def _whole(self, text: str) -> tuple[frozenset[int], int]:
+        """The label that a text is, and where."""
+        match = self.words.pattern.fullmatch(bare := text.strip(_AROUND)) if text else None
+        return (frozenset(), -1) if match is None else (frozenset((self.words.label_of(match),)), text.find(bare))
 
     def _value(self, text: str) -> tuple[frozenset[int], int]:
         """What a text in the place of an answer names, and where."""

@@ -19,6 +19,8 @@ NAME = rf"\w+{SUFFIX}"
 RAW, ALONE, LABELS, WORTH, BELIEVED = "by verdicts", "by labels alone", "labels", "worth", "verdicts believed"
 """What stands beside a corrected figure: the verdicts' own figure, that of the labels by themselves, how many labels
 there are, how many they are worth with the verdicts, and how far the verdicts are believed (from 0 to 1)."""
+LEFT_OUT = "intervals were left out"
+"""Why a figure has no interval that would have one: the user asked for none."""
 
 
 def explained() -> Statistic:
@@ -94,13 +96,13 @@ class Corrected:
         said = []
         for figure in self.figures:
             labels = figure.beside.get(LABELS, 0)
-            if not _is_number(figure.value) or figure.low is None:
+            if not _is_number(figure.value) or (figure.low is None and figure.absent != LEFT_OUT):
                 why = f": {figure.absent}" if figure.absent else ""
                 said.append(f"The labels correct no figure{why}.")
                 continue
             title, raw, worth = figure.title.removesuffix(TITLE), figure.beside[RAW], figure.beside[WORTH]
             said.append(
-                f"With {labels:,.0f} labels, {title} is {figure.value:.1%} {_percent(figure)}; the verdicts by "
+                f"With {labels:,.0f} labels, {title} is {figure.value:.1%}{_percent(figure)}; the verdicts by "
                 f"themselves say {raw:.1%}. Together with the verdicts, the labels are worth {worth:,.0f}."
             )
         return said
@@ -177,4 +179,4 @@ def _is_number(value: Any) -> bool:
 
 
 def _percent(figure: Figure) -> str:
-    return f"[{figure.low:.1%}, {figure.high:.1%}]"
+    return "" if figure.low is None else f" [{figure.low:.1%}, {figure.high:.1%}]"

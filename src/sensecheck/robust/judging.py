@@ -24,9 +24,11 @@ def _items(result: Result) -> pl.DataFrame:
                 "id": f"{row['row']}#{row['slot']}", "example_id": row["row"], "premise": row["premise"],
                 "statement": row["statement"], "verdict": row["model_says"] == wanted, "expected": wanted,
                 "positive": [row["model_says"]],
+                # Whoever reads that a statement was made to be "negative" takes it for one.
+                "shown": f"{row['row'].removesuffix('/' + row['polarity'])}#{row['slot']}",
             }
         )  # fmt: skip
-    texts = ("id", "example_id", "premise", "statement", "expected")
+    texts = ("id", "example_id", "premise", "statement", "expected", "shown")
     schema: dict[str, Any] = {**dict.fromkeys(texts, pl.String), "verdict": pl.Boolean, "positive": pl.List(pl.String)}
     columns = result.measurements.select("id", *own)
     return pl.DataFrame(rows, schema=schema).join(
@@ -34,7 +36,7 @@ def _items(result: Result) -> pl.DataFrame:
     )
 
 
-_TAKEN = ("id", "reason", "premise", "statement", "verdict", "expected", "positive", "example", "example_id")
+_TAKEN = ("id", "reason", "premise", "statement", "verdict", "expected", "positive", "example", "example_id", "shown")
 
 
 def _page(frame: pl.DataFrame) -> Sequence[dict[str, Any]]:

@@ -21,22 +21,28 @@ class CacheError(ValueError):
     """A file of kept answers that cannot be used; the message says what to do."""
 
 
-def open_kept(path: Path, schema: str, tables: Mapping[str, Sequence[str]], **how: Any) -> sqlite3.Connection:
+CACHE = "--cache"
+"""The option that names a file of answers, where a question does not call it otherwise."""
+
+
+def open_kept(
+    path: Path, schema: str, tables: Mapping[str, Sequence[str]], option: str = CACHE, **how: Any
+) -> sqlite3.Connection:
     """Open, or make, a file of answers: `tables` are its tables with their columns."""
     refuse_linked_database(path)
     if path.exists() and not path.is_file():
-        raise CacheError(f"{path} is no file; answers are kept in a file (--cache)")
+        raise CacheError(f"{path} is no file; answers are kept in a file ({option})")
     connection: sqlite3.Connection | None = None
     try:
-        with faults_of(path):
+        with faults_of(path, option):
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, **how)
-            _refuse_foreign(path, connection, tables)
+            _refuse_foreign(path, connection, tables, option)
             connection.execute("PRAGMA journal_mode=WAL")
             # A killed process loses nothing that was committed; only a power cut could lose the last commits.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(schema)
-            _refuse_foreign(path, connection, tables)
+            _refuse_foreign(path, connection, tables, option)
     except BaseException:
         if connection is not None:
             connection.close()
@@ -57,13 +63,13 @@ def temporary_database(schema: str) -> sqlite3.Connection:
 
 
 @contextmanager
-def faults_of(path: Path | None) -> Iterator[None]:
+def faults_of(path: Path | None, option: str = CACHE) -> Iterator[None]:
     """What SQLite says of a file becomes one message that names it."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-            raise CacheError(f"{path} is in use by another process; wait for it, or name another --cache") from None
+            raise CacheError(f"{path} is in use by another process; wait for it, or name another {option}") from None
         if isinstance(error, sqlite3.OperationalError) and _has_no_room(error):
             raise CacheError(
                 f"{path} could not be written: the disk is full; make room and run the same command with --resume "
@@ -71,7 +77,7 @@ def faults_of(path: Path | None) -> Iterator[None]:
             ) from None
         raise CacheError(
             f"{path} cannot be used to keep answers: it is no SQLite file, or is damaged; remove it (what "
-            "was kept is then asked again) or name another with --cache (cache=)"
+            f"was kept is then asked again) or name another with {_both(option)}"
         ) from None
 
 
@@ -81,7 +87,14 @@ def _has_no_room(error: sqlite3.OperationalError) -> bool:
     return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL or "disk I/O" in str(error)
 
 
-def _refuse_foreign(path: Path, connection: sqlite3.Connection, tables: Mapping[str, Sequence[str]]) -> None:
+def _both(option: str) -> str:
+    """As it is called on the command line and in Python."""
+    return f"{option} ({option.removeprefix('--').replace('-', '_')}=)"
+
+
+def _refuse_foreign(
+    path: Path, connection: sqlite3.Connection, tables: Mapping[str, Sequence[str]], option: str
+) -> None:
     """A file with other tables is somebody's database, and nothing is written to it."""
     names = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%'")]
     for name in names:
@@ -90,5 +103,5 @@ def _refuse_foreign(path: Path, connection: sqlite3.Connection, tables: Mapping[
             what = "with other columns" if name in tables else "that is none of ours"
             raise CacheError(
                 f"{path} is a SQLite file with a table {name!r} {what}: no answers are kept in it; name another file "
-                "with --cache (cache=), or remove this one"
+                f"with {_both(option)}, or remove this one"
             )

@@ -215,7 +215,7 @@ class Census:
     def _absence(self, mask: tuple[str, ...], line: Mapping[str, Any]) -> str:
         """Why rows that are scored have nothing for a figure."""
         words, column = self.absent.get(mask, ("", ""))
-        return words or (column and line[f"_why {column}"]) or f"no {'/'.join(mask)}"
+        return (column and line[f"_why {column}"]) or words or f"no {'/'.join(mask)}"
 
     def _alike(self) -> dict[tuple[str, ...], tuple[str, ...]]:
         """Figures that need more columns and yet score as many rows score the same ones: one mask serves them all."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from sensecheck.correct.figures import NOT_NORMALISED
 from sensecheck.correct.measure import Scored, is_answered, shown_answer
 from sensecheck.correct.records import Record, Records
-from sensecheck.correct.scoring import Scorer
+from sensecheck.correct.scoring import NO_STORE, Scorer
 from sensecheck.correct.ties import UNDECIDED
 from sensecheck.judges.judge import LONGEST_TEXT, Judge, Texts
 from sensecheck.judges.template import Asks
@@ -41,7 +42,7 @@ class Cases:
             return
         requests: dict[int, Request] = {}
         for row, (record, score) in enumerate(zip(records, scores, strict=True)):
-            if _goldless(score) and record.prediction and not record.fault and not is_answered(record):
+            if _why_unheld(record, score) and record.prediction and not record.fault and not is_answered(record):
                 file = self._file(record)
                 if file is not None:
                     requests[row] = Request(record.prediction, file)
@@ -56,9 +57,11 @@ class Cases:
     def judged(self, batch: Batch, records: Records, scores: Sequence[Scored] | None) -> Batch:
         """The batch with the judge's verdicts. A row without a gold is scored, by the judge alone."""
         rows = batch.measurements
-        if scores is not None:
-            goldless = [_goldless(score) and not fault for score, fault in zip(scores, records.fault, strict=True)]
-            rows = _revived(rows, pl.Series(goldless, dtype=pl.Boolean))
+        why_unheld = [
+            None if record.fault else _why_unheld(record, None if scores is None else scores[row])
+            for row, record in enumerate(records)
+        ]
+        rows = _revived(rows, pl.Series(why_unheld, dtype=pl.String))
         verdicts = rows["correct"].to_list() if "correct" in rows.columns else [None] * len(rows)
         scored = rows["scored"].to_list()
         different = rows["proven_different"].to_list() if "proven_different" in rows.columns else [None] * len(rows)
@@ -112,9 +115,12 @@ class Cases:
         return "\n".join([*kept, "(and further tables)"])[:LONGEST_TEXT]
 
 
-def _goldless(score: Scored) -> bool:
-    """Whether there is no verdict for want of a gold that answers."""
-    return score.unscored == _NO_GOLD or score.unscored.startswith("gold query: ")
+def _why_unheld(record: Record, score: Scored | None) -> str | None:
+    """Why there is no verdict, where a gold that answers is missing, or a store to run it on; else None."""
+    if score is None:
+        return None if record.gold else _NO_GOLD
+    why = score.unscored
+    return why if why in (_NO_GOLD, "no gold answer", NO_STORE) or why.startswith("gold query: ") else None
 
 
 def _shows_little(score: Scored | None) -> bool:
@@ -122,14 +128,16 @@ def _shows_little(score: Scored | None) -> bool:
     return score is not None and bool(score.vacuous or score.tie)
 
 
-def _revived(rows: pl.DataFrame, goldless: pl.Series) -> pl.DataFrame:
+def _revived(rows: pl.DataFrame, why_unheld: pl.Series) -> pl.DataFrame:
     """The rows without a gold as scored ones, which lack every figure but the judge's, each for that reason."""
     if UNDECIDED not in rows.columns:
         rows = rows.with_columns(pl.lit(None, dtype=pl.String).alias(UNDECIDED))
+    unheld = why_unheld.is_not_null()
     matches = [name for name in _MATCHES if name in rows.columns]
+    whys = [name for name in (UNDECIDED, NOT_NORMALISED) if name in rows.columns]
     return rows.with_columns(
-        pl.when(goldless).then(pl.col("reason")).otherwise(pl.col(UNDECIDED)).alias(UNDECIDED),
-        pl.when(goldless).then(pl.lit(None)).otherwise(pl.col("reason")).alias("reason"),
-        (pl.col("scored") | goldless).alias("scored"),
-        *(pl.when(goldless).then(pl.lit(None)).otherwise(pl.col(name)).alias(name) for name in matches),
+        pl.when(unheld).then(pl.lit(None)).otherwise(pl.col("reason")).alias("reason"),
+        (pl.col("scored") | unheld).alias("scored"),
+        *(pl.when(unheld).then(pl.lit(None)).otherwise(pl.col(name)).alias(name) for name in matches),
+        *(pl.when(unheld).then(why_unheld).otherwise(pl.col(name)).alias(name) for name in whys),
     )

@@ -52,6 +52,8 @@ _TEXTS = ("question", "id", "label", "grammatical", "note", "who", "example", "r
 _HINT = "Export the labels again from the page, or correct the line."
 _DRAW = ("stratum", "probability", "size", "of")
 _MARKS_OF_SHEET = frozenset({"sensecheck", "id", "label", "example", "run", "draw"})
+_MOST = 10**15
+"""Examples of a run at most: floats tell whole numbers apart up to there."""
 _PLAIN = frozenset({"id", "label", "who", "note"})
 _HINT_PLAIN = "A label is an id, what the person says (right, wrong, unclear), and perhaps who and a note."
 _MARKS_OF_STATEMENTS = frozenset({"row", "slot", "grammatical", "polarity_right", "true_label"})
@@ -133,8 +135,8 @@ def _label(row: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str, Any]:
     if probability is None or not 0 < probability <= 1:
         raise wrong("probability", "a number over 0, of at most 1")
     for name, count in (("size", size), ("of", of)):
-        if count is None or count < 1 or not count.is_integer():
-            raise wrong(name, "a whole number of at least 1")
+        if count is None or not 1 <= count <= _MOST or not count.is_integer():
+            raise wrong(name, f"a whole number from 1 to {_MOST:,}")
     assert size is not None and of is not None
     if size > of:
         raise wrong("size", f"at most the {of:,.0f} examples of the run")

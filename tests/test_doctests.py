@@ -18,6 +18,7 @@ MODULES = [
 ]
 # What a newcomer calls first has an example; a module that loses all of its examples would pass unseen otherwise.
 SHOWN = {
+    "sensecheck.inputs.addresses": ["kind_of"],
     "sensecheck.inputs.delimited": ["comma_separated"],
     "sensecheck.inputs.errors": ["InputError", "did_you_mean", "escaped", "shown"],
     "sensecheck.inputs.formulas": ["marked", "unmarked"],

@@ -517,7 +517,7 @@ def test_other_commands(
     told = capsys.readouterr().out
     assert "s3://bucket/in/rows.csv: csv" in told and "sensecheck calibrated s3://bucket/in/rows.csv" in told
     assert "sensecheck-fetched" not in told
-    evaluate("calibrated", data="s3://bucket/in/rows.csv", out="s3://bucket/run")
+    evaluate("faithful", **calls(tmp_path)["faithful"], limit=30, out="s3://bucket/run")
     assert main(["label", "s3://bucket/run", "--sample", "5", "--output", "sheet.csv"]) == 0
     assert len(Path("sheet.csv").read_text().splitlines()) == 6
     capsys.readouterr()

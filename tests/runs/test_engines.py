@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,56 @@ def test_a_killed_worker_stops_the_run_and_resuming_completes_it(rows: Path, tmp
         resumed = evaluate("calibrated", **call, engine=one, resume=True)
     assert digits(resumed) == digits(evaluate("calibrated", data=rows))
     assert not (tmp_path / "run.shards").exists()
+
+
+class _InTurn(Executor):
+    """Does at once what it is given, on this thread: what kills it kills all."""
+
+    _max_workers = 2
+
+    def submit(self, function: Any, /, *args: Any, **given: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(function(*args, **given))
+        return done
+
+
+class _Killed(BaseException):
+    """As if the process ended here."""
+
+
+def test_a_run_that_is_killed_at_any_file_goes_on(rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before every renaming and every removal of a file: whatever is there then, the figures are those of one run."""
+    whole = digits(evaluate("calibrated", data=rows))
+    at_most = 200
+    for step in range(1, at_most):
+        out, left = tmp_path / f"run-{step}", [step]
+
+        def killing(method: Any, left: list[int] = left) -> Any:
+            def maybe(*args: Any, **given: Any) -> Any:
+                left[0] -= 1
+                if left[0] == 0:
+                    raise _Killed
+                return method(*args, **given)
+
+            return maybe
+
+        with monkeypatch.context() as dying:
+            dying.setattr(Path, "replace", killing(Path.replace))
+            dying.setattr(Path, "unlink", killing(Path.unlink))
+            try:
+                evaluate("calibrated", data=rows, engine=_InTurn(), out=out)
+            except _Killed:
+                pass
+            else:
+                assert step > 20
+                break
+        begun = out.exists() or out.with_name(f"{out.name}.shards").exists()
+        assert digits(evaluate("calibrated", data=rows, engine=_InTurn(), out=out, resume=begun)) == whole, step
+        assert digits(sensecheck.load(out)) == whole and not list(out.glob(".*"))
+        assert [path.name for path in tmp_path.glob(f"{out.name}*")] == [out.name]
+        shutil.rmtree(out)
+    else:
+        raise AssertionError("it never went through")
 
 
 # ---- secrets

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,9 @@ from sensecheck import calibrated, correct, faithful
 from sensecheck.faithful.examples import example_page
 from sensecheck.inputs.errors import InputError
 from sensecheck.judges.options import JudgeOptions
+from sensecheck.labelling.items import items_of
+from sensecheck.labelling.reading import read as read_labels
+from sensecheck.report.comparison import compare
 from sensecheck.report.result import load
 from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.compare import ComparisonError
@@ -401,6 +405,26 @@ def test_two_runs_by_one_judge_are_compared(schema: str) -> None:
     assert a.question.outcome_words == ("judged wrong", "judged right")  # "not judged" would say that nobody was asked
     with pytest.raises(ComparisonError, match="judge: m"):
         a.compare(other)
+    (unchecked,) = compare([a, b]).pairs
+    assert "unchecked" in str(unchecked.table())
+    (checked,) = compare([a, b], human=_labelled(a)).pairs  # the texts are those of both
+    assert checked.corrected is not None and checked.corrected.difference is not None
+    assert "unchecked" not in str(checked.table())
+
+
+def _labelled(run: Any) -> pl.DataFrame:
+    """Labels of all examples of a run, every third of them wrong."""
+    items = items_of(run)
+    names = items.frame["id"].to_list()
+    drawn = {"run": items.digest, "stratum": {}, "probability": 1.0, "size": len(names), "of": len(names)}
+    rows = [
+        {"sensecheck": "labels/1", "question": "faithful", "id": name, "label": "right" if place % 3 else "wrong",
+         "who": "anna", "example": example, **drawn}
+        for place, (name, example) in enumerate(zip(names, items.frame["example"].to_list(), strict=True))
+    ]  # fmt: skip
+    path = Path(tempfile.mkdtemp()) / "labels.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return read_labels(str(path))
 
 
 # ---- what is kept, and what is refused

@@ -16,6 +16,7 @@ from sensecheck.statistics.statistic import Explanation, Statistic, mean_of
 if TYPE_CHECKING:
     from sensecheck.report.question import Question
     from sensecheck.report.result import Result
+    from sensecheck.statistics.compare import Difference
 
 JUDGED, BY, WHY_NOT, SURE, SAID = "judged", "judged_by", "not_judged", "judge_right", "judge_said"
 """The verdict of rules and judge together; whose it is; why there is none; how likely the judge thinks it right; and,
@@ -29,6 +30,7 @@ JUDGE_UNCHECKED = "the judge is unchecked"
 """How the note begins that says so."""
 
 AnyQuestion = TypeVar("AnyQuestion", bound="Question")
+Titled = TypeVar("Titled", "Figure", "Difference")
 
 
 def columns(rules: Sequence[bool | None], opinions: Sequence[Opinion | str | None]) -> tuple[pl.DataFrame, pl.Series]:
@@ -76,9 +78,9 @@ def under(question: AnyQuestion, method: Method) -> AnyQuestion:
     )  # fmt: skip
 
 
-def checked(figures: Sequence[Figure]) -> list[Figure]:
-    """The figures, with those of a judge no longer marked as unchecked."""
-    return [replace(f, title=f.title.removesuffix(UNCHECKED)) if f.title.endswith(UNCHECKED) else f for f in figures]
+def checked(titled: Sequence[Titled]) -> list[Titled]:
+    """Figures, or differences of figures, with those of a judge no longer marked as unchecked."""
+    return [replace(f, title=f.title.removesuffix(UNCHECKED)) if f.title.endswith(UNCHECKED) else f for f in titled]
 
 
 def counts(result: Result, outcome: str) -> dict[str, int]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from sensecheck.judges.figures import checked
 from sensecheck.report.corrected import CorrectedDifference
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import outcome_words
@@ -484,6 +485,8 @@ def _correct(pairs: Sequence[Comparison], results: Sequence[Result], human: Any)
     told = iter(holm([one.difference for one in found if one.difference is not None]))
     for pair, one in zip(pairs, found, strict=True):
         pair.corrected = one if one.difference is None else replace(one, difference=next(told))
+        if one.difference is not None:
+            pair.differences, pair.scored = checked(pair.differences), checked(pair.scored)
     if all(one.difference is None for one in found):
         raise ComparisonError("; ".join(dict.fromkeys(one.sentence().rstrip(".") for one in found)))
 

@@ -23,6 +23,7 @@ from tests.runs.five_questions import calls, digits, evaluate
 
 import sensecheck
 from sensecheck.cli import main
+from sensecheck.engine import executors
 from sensecheck.engine.executors import Engine, opened
 from sensecheck.instruments import OWN
 from sensecheck.network.address import Address, with_variables
@@ -267,6 +268,22 @@ def test_a_cluster_gives_the_digits_of_one_process(name: str, cluster: Cluster, 
     spread = evaluate(name, **call, engine=cluster.address, out=tmp_path / "run")
     assert digits(spread) == digits(evaluate(name, **call))
     assert sorted(path.name for path in tmp_path.iterdir() if "run" in path.name) == ["run"]
+
+
+@pytest.mark.xdist_group("dask")
+def test_a_scheduler_whose_workers_do_not_come_is_told(
+    tmp_path: Path, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(executors, "_SECONDS_FOR_WORKERS", 0.3)
+    (tmp_path / "alone").mkdir()
+    alone = Cluster(tmp_path / "alone")
+    try:
+        alone.start("scheduler", "--port", alone.address.rpartition(":")[2], "--host", "127.0.0.1", "--no-dashboard")
+        with pytest.raises(Stopped, match="has no workers"):
+            evaluate("calibrated", data=rows, engine=alone.address, out=tmp_path / "run")
+    finally:
+        alone.__exit__()
 
 
 @pytest.mark.xdist_group("dask")

@@ -24,6 +24,7 @@ _ADDRESSES = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 _PARTS_A_WORKER = 4
 """Of a cluster: workers that join while the run is on find something to do, and one that dies loses little."""
 _SECONDS_TO_CONNECT = 10
+_SECONDS_FOR_WORKERS = 20
 _SECONDS_TO_LEAVE = 5
 """A scheduler that is gone is not waited for."""
 
@@ -128,7 +129,13 @@ def _quiet() -> None:
 
 
 def _engine(client: Any) -> Engine:
-    workers = sum(client.nthreads().values())
+    try:
+        # Those that were started a moment ago are on their way.
+        client.wait_for_workers(1, timeout=_SECONDS_FOR_WORKERS)
+    except TimeoutError:
+        workers = 0
+    else:
+        workers = sum(client.nthreads().values())
     if not workers:
         raise Stopped("the Dask scheduler has no workers; start some with: dask worker --nthreads 1 ADDRESS")
     return Engine(client.get_executor(pure=False), workers * _PARTS_A_WORKER, afar=True)

@@ -9,6 +9,7 @@ import pytest
 from sensecheck.correct.judging.cases import ASKS as OF_ANSWERS
 from sensecheck.faithful.judging.cases import ASKS
 from sensecheck.inputs.errors import InputError
+from sensecheck.judges.judge import LONGEST_TEXT, fitting_schema
 from sensecheck.judges.template import fenced
 
 QUERY = ASKS["query"]
@@ -98,3 +99,15 @@ def test_another_word_is_another_digest(tmp_path: Path) -> None:
     path.write_text("Judge!\n[question]\n<question>\n[query]\n<query>\n")
     assert first.digest != QUERY.template(path).digest
     assert first.name == "mine.txt"
+
+
+def test_of_a_long_schema_the_tables_that_are_asked_are_shown() -> None:
+    short = "item(name)\nshop(id)\nitem.name refers to shop.id"
+    assert fitting_schema(short, "SELECT 1") == short
+    others = [f"other_{n}({', '.join(f'column_{k}' for k in range(20))})" for n in range(100)]
+    long = "\n".join([short, *others])
+    shown = fitting_schema(long, "SELECT name FROM ITEM").split("\n")
+    assert shown == ["item(name)", "item.name refers to shop.id", "(and further tables)"]
+    wide = f"item({', '.join(f'column_{k}' for k in range(5_000))})"
+    cut = fitting_schema(wide, "SELECT column_1 FROM item")
+    assert len(cut) <= LONGEST_TEXT and cut.endswith("(and further columns)")

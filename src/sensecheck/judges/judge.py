@@ -271,6 +271,16 @@ def _meant(asks: Mapping[str, Asks], prompt: Any) -> str | None:
     raise max(faults, key=lambda fault: fault.line or 1 << 30)
 
 
+def fitting_schema(schema: str, queries: str) -> str:
+    """A schema, a table a line, as a judge is shown it: of a long one the tables that the queries name alone."""
+    if len(schema) <= LONGEST_TEXT:
+        return schema
+    asked = queries.lower()
+    lines = [line for line in schema.split("\n") if line.partition("(")[0].partition(".")[0].lower() in asked]
+    text = "\n".join([*lines, "(and further tables)"])
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 30] + "\n(and further columns)"
+
+
 def _fitting(case: Texts | str | None) -> Texts | str | None:
     if isinstance(case, Mapping) and any(len(text) > LONGEST_TEXT for text in case.values()):
         return TOO_LONG

@@ -11,7 +11,7 @@ from sensecheck.correct.measure import Scored, is_answered, shown_answer
 from sensecheck.correct.records import Record, Records
 from sensecheck.correct.scoring import NO_STORE, Scorer
 from sensecheck.correct.ties import UNDECIDED
-from sensecheck.judges.judge import LONGEST_TEXT, Judge, Texts
+from sensecheck.judges.judge import Judge, Texts, fitting_schema
 from sensecheck.judges.template import Asks
 from sensecheck.runs.collecting import Batch
 from sensecheck.stores import Answer, Failure, Request, SqlStore, Store, StoreError
@@ -107,12 +107,7 @@ class Cases:
                 lines = [f"{table}({', '.join(columns)})" for table, columns in schema.tables.items()]
                 lines += [f"{a}.{b} refers to {c}.{d}" for (a, b), (c, d) in schema.foreign_keys]
             self._schemas[record.database] = "\n".join(lines)
-        text = self._schemas[record.database]
-        if len(text) <= LONGEST_TEXT:
-            return text
-        asked = f"{record.gold or ''} {record.prediction or ''}".lower()
-        kept = [line for line in text.split("\n") if line.partition("(")[0].partition(".")[0] in asked]
-        return "\n".join([*kept, "(and further tables)"])[:LONGEST_TEXT]
+        return fitting_schema(self._schemas[record.database], f"{record.gold or ''} {record.prediction or ''}")
 
 
 def _why_unheld(record: Record, score: Scored | None) -> str | None:

@@ -8,7 +8,7 @@ from sensecheck.faithful.facts import UnreadableQueryError
 from sensecheck.faithful.measure import Checker
 from sensecheck.faithful.records import Pairs
 from sensecheck.faithful.schema import Schema
-from sensecheck.judges.judge import LONGEST_TEXT, Texts
+from sensecheck.judges.judge import Texts, fitting_schema
 from sensecheck.judges.template import Asks
 
 QUERY, SENTENCE = "query", "sentence"
@@ -52,7 +52,8 @@ def cases(
             schemas[name] = _schema_of(checker, name)
         hint = (pairs.evidence[row] if pairs.evidence is not None else None) or ""
         said = "question" if asks == QUERY else "sentence"
-        found.append({"query": query, said: sentence, "evidence": hint, "schema": _fitting(schemas[name], query)})
+        schema = fitting_schema(schemas[name], query)
+        found.append({"query": query, said: sentence, "evidence": hint, "schema": schema})
     return found
 
 
@@ -64,7 +65,7 @@ def _schema_of(checker: Checker, db_id: str | None) -> str:
     return "" if schema is None else schema_text(schema)
 
 
-def schema_text(schema: Schema, *, described: bool = True) -> str:
+def schema_text(schema: Schema) -> str:
     """A table a line, its columns with their types, and what is known of them.
 
     >>> from sensecheck.faithful.schema import from_create_table
@@ -77,19 +78,9 @@ def schema_text(schema: Schema, *, described: bool = True) -> str:
         for column in table.columns.values():
             words = [column.name, column.type] if column.type else [column.name]
             words += ["primary key"] if table.primary_key == (column.name.lower(),) else []
-            told = [name.text for name in column.described] if described else []
-            told += [f"'{value}' is {words}" for value, words in column.value_words.items()] if described else []
+            told = [name.text for name in column.described]
+            told += [f"'{value}' is {meaning}" for value, meaning in column.value_words.items()]
             columns.append(" ".join(words) + (f" -- {'; '.join(told)}" if told else ""))
         lines.append(f"{table.name}({', '.join(columns)})")
     lines += [f"{a}.{b} refers to {c}.{d}" for (a, b), (c, d) in sorted(schema.foreign_keys)]
     return "\n".join(lines)
-
-
-def _fitting(schema: str, query: str) -> str:
-    """A long schema with the tables that the query names alone, so that the judge is shown what it needs."""
-    if len(schema) <= LONGEST_TEXT:
-        return schema
-    asked = query.lower()
-    lines = [line for line in schema.split("\n") if line.partition("(")[0].partition(".")[0].lower() in asked]
-    text = "\n".join([*lines, "(and further tables)"])
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 30] + "\n(and further columns)"

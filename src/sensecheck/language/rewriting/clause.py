@@ -91,6 +91,8 @@ class Clause:
     """the noun the subject is about, as written"""
     tokens: tuple[str, ...] = ()
     """the words of the whole sentence, as they came"""
+    capital_in_doubt: bool = False
+    """whether the first word is part of a name, and so keeps its capital anywhere, cannot be told"""
     shortened: bool = False
     """the sentence says more: what is said here follows from it, not the other way round"""
 
@@ -143,6 +145,14 @@ class Clause:
     def with_words(self, start: int, end: int, new: str) -> str:
         """The sentence with new words in the place of some."""
         return written([*self.words[:start], *new.split(), *self.words[end:]])
+
+    def keeps_its_name(self, statement: str) -> bool:
+        """A first word whose capital is in doubt stands first, or not at all."""
+        if not self.capital_in_doubt:
+            return True
+        first, second = self.tokens[:2]
+        alone = first.islower() and first not in listed("determiners", "prepositions")
+        return (f" {first} " if alone else f" {first} {second}") not in statement
 
     @property
     def predicate(self) -> list[str]:
@@ -227,6 +237,10 @@ class Clause:
     def human(self) -> bool:
         if self.head[:1].isupper():
             return self.named_person
+        a_title = self.capital_in_doubt and not self.plural and not self.counted
+        of_a_company = self.noun in listed("of people") and any(word[:1].isupper() for word in self.subject[1:])
+        if a_title or of_a_company:
+            return False
         if self.noun in listed("human pronouns"):
             return True
         return self.lexicon.is_person(self.noun) and self.noun not in listed("not human")
@@ -259,8 +273,9 @@ class Clause:
     @property
     def may_be_seen(self) -> bool:
         """ "a dog can be seen", not "a reason can be seen"."""
-        named = self.head[:1].isupper()
-        return not named and self.lexicon.nouns.get(self.noun, self.noun) not in listed("never seen")
+        opening = [self.lexicon.nouns.get(word, word) for word in in_lower_case(self.subject[:3])]
+        abstract = self.lexicon.nouns.get(self.noun, self.noun) in listed("never seen")
+        return not (self.head[:1].isupper() or abstract) and listed("never seen").isdisjoint(opening)
 
     @property
     def can(self) -> str:
@@ -274,7 +289,8 @@ class Clause:
     @property
     def in_view(self) -> bool:
         """Of a scene as it is now: words of many senses have their everyday one."""
-        return self.of_a_scene and not self.past
+        named = '"' not in self.words and any(word[:1].isupper() for word in self.words[1:])
+        return self.of_a_scene and not self.past and not named
 
     @property
     def of_all(self) -> bool:
@@ -301,7 +317,8 @@ class Clause:
         if first in ("a", "an") and all(word[:1].isupper() for word in self.subject[1:]):
             return False  # "A Quiet Boy"
         if first in listed("indefinite", "numbers") or first.isdigit():
-            return True
+            named = first not in listed("indefinite") and self.subject[1:2] != () and self.subject[1][:1].isupper()
+            return not named  # "21 Moons"
         if first in listed("determiners", "pronouns"):
             return False
         return self.plural and (first in self.lexicon.nouns or self.lexicon.describes(first))
@@ -314,8 +331,22 @@ class Clause:
     @property
     def partial(self) -> bool:
         """Some people do and some do not: neither contradicts the other."""
-        of_several = len(self.subject) > 2 and self.subject[1] == "of" and self.counted
-        return self.determiner in listed("partial") or of_several
+        lower = in_lower_case(self.subject)
+        of_several = len(lower) > 2 and lower[1] == "of" and (self.counted or lower[0] in listed("many of them"))
+        of_a_number = lower[1:3] in (
+            ["lot", "of"],
+            ["number", "of"],
+            ["third", "of"],
+            ["quarter", "of"],
+            ["half", "of"],
+        )
+        return self.determiner in listed("partial") or of_several or of_a_number or self._is_share
+
+    @property
+    def _is_share(self) -> bool:
+        """ "20% of them", "100,000 people": others may do otherwise."""
+        share = len(self.subject) > 1 and self.subject[1].lower() in ("%", "percent", "hundred", "thousand", "million")
+        return share or (self.determiner[:1].isdigit() and len(self.determiner) > 2)
 
     @property
     def universal(self) -> bool:

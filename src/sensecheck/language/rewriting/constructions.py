@@ -97,7 +97,7 @@ def as_for_it(clause: Clause) -> Iterator[str]:
         return
     if clause.plural and clause.lexicon.is_plural(clause.noun):
         yield clause.say("as for {subject} , they {predicate}")
-    elif not clause.plural and (_is_a_thing(clause) or _is_abbreviation(clause)):
+    elif not clause.plural and "their" not in clause.rest and (_is_a_thing(clause) or _is_abbreviation(clause)):
         yield clause.say("as for {subject} , it {predicate}")
 
 

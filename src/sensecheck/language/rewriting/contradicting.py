@@ -43,7 +43,7 @@ def not_all(clause: Clause) -> bool:
 @rule(CONTRADICTS, "negation", _ASSERTED)
 def is_not(clause: Clause) -> Iterator[str]:
     """is eating: is not eating; eats: does not eat."""
-    if clause.universal or clause.partial or may_be_so(clause):
+    if clause.universal or clause.partial or may_be_so(clause) or clause.first == "only":
         return
     if clause.auxiliary == "can":
         yield clause.say("{subject} cannot {rest}")
@@ -68,6 +68,10 @@ def there_are_some(clause: Clause) -> Iterator[str]:
         article = "some" if clause.noun in clause.lexicon.mass else "a"
         yield clause.say("there {auxiliary} {article} {there} {rest}", article=article, there=there)
         yield clause.say("there {auxiliary} indeed {article} {there} {rest}", article=article, there=there)
+        if article == "some":
+            yield clause.say("there {auxiliary} plenty of {there} {rest}", there=there)
+        elif clause.noun in clause.lexicon.nouns:
+            yield clause.say("there {auxiliary} at least one {there} {rest}", there=there)
         if seen:
             yield clause.say("{article} {there} {can} be seen {rest}", article=article, there=there)
 
@@ -77,21 +81,24 @@ def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
     if not may_be_so(clause):
         who = {"nobody": said("somebody"), "nothing": said("something")}
-        yield from clause.say_each(who.get(clause.determiner, ()), "{each} {predicate}")
+        there = clause.subject[1:]  # "on board"
+        yield from clause.say_each(who.get(clause.determiner, ()), "{each} {there} {predicate}", there=there)
 
 
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def some_do(clause: Clause) -> Iterator[str]:
     """No dog is here: a dog is here."""
-    if clause.determiner == "no" and not may_be_so(clause):
-        some = said("some men" if clause.plural else "a man")
+    compares = clause.lower[1] in listed("fewer or more", "degrees")  # "no more than two"
+    if clause.determiner == "no" and not compares and not may_be_so(clause):
+        counted = clause.noun in clause.lexicon.nouns and clause.noun not in clause.lexicon.mass
+        some = said("some men" if clause.plural else "a man") if clause.plural or counted else said("some water")
         yield from clause.say_each(some, "{each} {those} {predicate}", those=clause.subject[1:])
 
 
 @rule(CONTRADICTS, "affirmation", "progressive", negated=True)
 def affirmed_progressive(clause: Clause) -> Iterator[str]:
     """is not eating: is eating."""
-    if not clause.denied_by_not:
+    if not clause.denied_by_not or clause.partial:
         return
     yield clause.say("{subject} {auxiliary} {ing} {rest}")
     yield clause.say("{subject} {auxiliary} currently {ing} {rest}")
@@ -169,10 +176,12 @@ def there_is_none(clause: Clause) -> Iterator[str]:
 
 @rule(CONTRADICTS, "contraction", "existential")
 def there_is_not(clause: Clause) -> Iterator[str]:
-    """There is a man eating: there isn't a man eating."""
+    """There is a man eating: there isn't a man eating; there are men: there aren't any men."""
     if clause.determiner in ("a", "an") and clause.auxiliary in listed("contracts with not"):
         yield clause.say("there {isnt} {subject} {rest}", isnt=clause.auxiliary + "n't")
         yield clause.say("there {auxiliary} not {subject} {rest}")
+    elif clause.plural and (parts := none_there(clause)) is not None and parts["be"] in listed("plural be"):
+        yield clause.say("there {arent} any {none} {rest}", arent=f"{parts['be']}n't", **parts)
 
 
 @rule(CONTRADICTS, "no", "existential")
@@ -189,9 +198,8 @@ def none_is_there(clause: Clause) -> Iterator[str]:
         templates = ["no {none} {can} be seen {rest}", "no {none} {be} {rest}"][: 1 if clause.first == "with" else 2]
     else:
         return
-    for template in templates:
-        if clause.may_be_seen or "seen" not in template:
-            yield clause.say(template, **parts)
+    for template in templates if clause.may_be_seen else ():
+        yield clause.say(template, **parts)
 
 
 @rule(CONTRADICTS, "negation", "existential")
@@ -271,7 +279,8 @@ def none_of(clause: Clause) -> Iterator[str]:
     """The men are tall: none of the men are tall."""
     if clause.determiner != "the" or not clause.plural or not clause.single or _has_second_clause(clause):
         return
-    if clause.head and "of" not in clause.subject and clause.noun not in listed("collectives"):
+    named = any(word[:1].isupper() for word in clause.subject[1:])  # a team does what not all of it do
+    if clause.head and not named and "of" not in clause.subject and clause.noun not in listed("collectives"):
         none = "neither" if clause.subject[1:2] == ("two",) else "none"
         yield clause.say("{none} of {subject} {predicate}", none=none)
 
@@ -303,6 +312,8 @@ def opposite(clause: Clause) -> Iterator[str]:
     """tall, short; inside, outside; happy, sad."""
     in_view = len(clause.lower) <= MAX_OF_SCENE and '"' not in clause.lower and _in_view(clause)
     said = len(clause.subject) + 1
+    if clause.kind == "modal":
+        return  # what can be strong can be weak
     for swap in swaps("opposite", clause, clause.lexicon.opposites):
         if swap.in_subject and clause.of_all:
             continue  # what holds of tall men may hold of short ones
@@ -387,7 +398,15 @@ def _only_one_with_a_sex(clause: Clause) -> int | None:
 def _number_position(clause: Clause) -> int | None:
     plain = listed("numbers") - {"hundred"} if listed("compares numbers").isdisjoint(clause.lower) else ()
     neighbours, no_number = enumerate(itertools.pairwise(clause.lower)), listed("after no plain number")
-    return next((i for i, (word, after) in neighbours if word in plain and after not in no_number), None)
+    return next(
+        (
+            i
+            for i, (word, after) in neighbours
+            if word in plain and after not in no_number and clause.at(i - 1) not in listed("one of a row")
+            and not clause.words[i + 1][:1].isupper()
+        ),
+        None,
+    )  # fmt: skip
 
 
 @rule(CONTRADICTS, "number", ANY_KIND)
@@ -722,11 +741,13 @@ def has_some(clause: Clause) -> Iterator[str]:
         clause.first == "no"
         and clause.thing
         and clause.thing[0].lower() not in listed("no number", "no longer a number")
+        and clause.lower_rest[-2:] != ["at", "all"]
     ):
         end = clause.lexicon.noun_phrase_end(clause.thing) or len(clause.thing)
         noun = clause.thing[end - 1].lower()
         counted = noun in clause.lexicon.nouns and noun not in clause.lexicon.mass
-        some = said("some arms") if clause.lexicon.is_plural(noun) else ("a",) if counted else ("some",)
+        one = said("an arm") if counted else said("some water")
+        some = said("some arms") if clause.lexicon.is_plural(noun) else one
         yield from clause.say_each(some, "{subject} {finite} {each} {thing}")
 
 

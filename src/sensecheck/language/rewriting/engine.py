@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -26,6 +27,8 @@ MAX_LETTERS = 2_000
 OTHER_LANGUAGE = "the hypothesis is in another language, and the sentence rules are for English"
 QUESTION = "the hypothesis is a question: nothing follows from it"
 MAX_SHORTER = 3
+_INCHES = re.compile(r"^[^\x22]*\d\x22[^\x22]*$")
+"""A 10" record: a mark that opens or ends no quotation."""
 OF_THE_OPPOSITE = (
     "contraction",
     "cleft",
@@ -64,7 +67,7 @@ def why_none(text: str) -> str | None:
 
 def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
     """The sentence as read, then without its end: what follows from that follows, and what contradicts it does too."""
-    if len(text) > MAX_LETTERS or why_none(text) is not None:
+    if len(text) > MAX_LETTERS or why_none(text) is not None or _INCHES.search(text):
         return  # a text that long is no sentence, and every rule would walk through it
     clause = _reading(text, lexicon)
     if _is_command(clause) or _slips(clause):
@@ -138,6 +141,10 @@ def _made_of(clause: Clause, positive: bool) -> Iterator[Rewrite]:
                         yield replace(made, rule=f"{rule.name}, denied", relation=CONTRADICTS)
 
 
+def _sound(clause: Clause, positive: bool) -> Iterator[Rewrite]:
+    return (made for made in _made_of(clause, positive) if clause.keeps_its_name(made.text))
+
+
 class _Distinct:
     """Statements, none of them twice, and none that repeats the sentence."""
 
@@ -159,7 +166,7 @@ def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[
     """
     distinct = _Distinct(text)
     for clause in _readings(text, lexicon or english()):
-        distinct.add(_made_of(clause, bool(positive)))
+        distinct.add(_sound(clause, bool(positive)))
     return distinct.found
 
 
@@ -182,7 +189,7 @@ def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
             if queue and len(chosen) < n:
                 chosen.append(queue.pop(0))
     missing = n - len(chosen) - len(frames)
-    chosen += inserted[: max(at_most, min(missing, 2 * at_most))]
+    chosen += inserted[: max(at_most, min(missing, 3 * at_most))]
     chosen += denied_twice[: max(0, n - len(chosen) - len(frames))]
     return (chosen + frames)[:n]
 
@@ -194,7 +201,7 @@ def rewrite(text: str, positive: bool, n: int = 5, lexicon: Lexicon | None = Non
     distinct = _Distinct(text)
     chosen: list[Rewrite] = []
     for clause in _readings(text, lexicon or english()):
-        distinct.add(_made_of(clause, bool(positive)))
+        distinct.add(_sound(clause, bool(positive)))
         chosen = pick(distinct.found, n)
         if len(chosen) >= n:
             break

@@ -9,7 +9,7 @@ from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.lexicon import NUMBERS, Lexicon, listed, said, table_of
 from sensecheck.language.rewriting.opposing import affirmation
 from sensecheck.language.rewriting.replacing import Swap, allowed, in_compound, spliced, swaps
-from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, READABLE, Made, rule, saying
+from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALENT, FOLLOWS, READABLE, Made, rule, saying
 from sensecheck.language.rewriting.wordnet import WordNet
 
 _DIGITS = {str(value): word for word, value in NUMBERS.items() if 2 <= value <= 6}
@@ -94,7 +94,8 @@ def simple_present(clause: Clause) -> bool:
 def present_progressive(clause: Clause) -> bool:
     """eats, is eating."""
     in_view = clause.of_a_scene and (clause.animate or clause.indefinite)
-    return in_view and not clause.momentary and not clause.coordinated and not clause.stative
+    becomes = clause.verb == "turn" and clause.first == "out"
+    return in_view and not clause.momentary and not clause.coordinated and not clause.stative and not becomes
 
 
 # -- there is ------------------------------------------------------------------------------------------------------
@@ -119,7 +120,9 @@ def completed_noun_phrase(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def without_there(clause: Clause) -> Iterator[str]:
     """There is a man eating; a man is eating; a man can be seen eating."""
-    if not clause.single or clause.subject[-1].endswith("ing"):
+    last = clause.subject[-1].lower()
+    participle = last in clause.lexicon.verb_of["participle"] and last not in clause.lexicon.nouns
+    if not clause.single or last.endswith("ing") or participle:
         return
     if _tells_state(clause):
         if clause.may_be_seen:
@@ -133,7 +136,8 @@ def without_there(clause: Clause) -> Iterator[str]:
         if clause.may_be_seen:
             yield clause.say("{subject} {can} be seen {rest}")
     elif clause.first in listed("relatives") and len(clause.rest) > 2 and clause.lower_rest[1] in listed("be"):
-        yield clause.say("{subject} {thing}")
+        if clause.counted or clause.past or not clause.plural:  # "areas that are old" exist; not all areas are
+            yield clause.say("{subject} {thing}")
 
 
 @rule(EQUIVALENT, "relative clause", "existential")
@@ -152,6 +156,8 @@ def is_present(clause: Clause) -> Iterator[str]:
     if not clause.single or not _tells_state(clause) or clause.had:
         return
     if not clause.rest and not listed("prepositions").isdisjoint(in_lower_case(clause.subject)):
+        return
+    if not clause.may_be_seen:
         return
     if clause.rest:
         located = not clause.human and clause.first in listed("where things are located")
@@ -188,7 +194,11 @@ def there_is(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "relative clause", "progressive copular simple")
 def there_is_who(clause: Clause) -> Iterator[str]:
     """A man is eating: there is a man who is eating."""
-    if _may_be_new(clause) and clause.single and len(clause.subject) > clause.past:
+    of_its_kind = not clause.past and (
+        (clause.kind == "simple" and not (clause.animate and clause.counted))  # "a habitat means", "rivals spend"
+        or (clause.kind == "copular" and clause.first in listed("articles"))
+    )
+    if _may_be_new(clause) and clause.single and len(clause.subject) > clause.past and not of_its_kind:
         act = {"progressive": "{be} {ing}", "copular": "{be}", "simple": "{finite}"}[clause.kind]
         yield clause.say(f"there {{be}} {{subject}} {{who}} {act} {{rest}}")
 
@@ -253,6 +263,9 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
         if (
             named
             or after in ("/", "%")
+            or after in listed("names of a time")
+            and i + 1 < len(clause.words)
+            and clause.words[i + 1][:1].isupper()
             or clause.at(i - 1) in ("/", "$", "£", "€", "-", "#")
             or (i and clause.words[i - 1][:1].isupper())
         ):
@@ -379,6 +392,11 @@ def conjuncts(clause: Clause) -> Iterator[str]:
     articles = [side[0].lower() in listed("articles") for side in (first, second)]
     if second[0].lower() in listed("possessives") or articles[0] != articles[1]:
         return
+    of_both = (
+        not any(articles) and len(first) > 1 and first[1][:1].isupper() and clause.lexicon.is_plural(first[0].lower())
+    )
+    if of_both:
+        return  # "actors Ann Lee and Bob Ray"
     if any(_says_which_kind(side, clause.lexicon) for side in (first, second)):
         return
     start = 2 if clause.kind == "existential" else 0
@@ -523,7 +541,9 @@ def year_first(clause: Clause) -> Iterator[str]:
     """It was founded in 2014: in 2014, it was founded."""
     words = clause.words
     another = not (listed("conjunctions", "relatives") | {"after", "before"}).isdisjoint(clause.lower_rest)
-    whole = len(clause.rest) > 2 or clause.kind != "copular"
+    before = words[-3].lower() if len(words) > 3 else ""
+    hangs_on_a_noun = before in clause.lexicon.verb_of["participle"] and len(clause.rest) > 3  # "a band formed in"
+    whole = (len(clause.rest) > 2 or clause.kind != "copular") and not hangs_on_a_noun
     if whole and len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit() and not another:
         yield written([*words[-2:], ",", *words[:-2]])
 
@@ -634,6 +654,8 @@ def _is_act(clause: Clause) -> bool:
 @saying(EQUIVALENT, "seen", "progressive simple", "{subject} can be seen {ing} {rest}", past=False)
 def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
+    if clause.kind == "simple" and not listed("question words", "relatives").isdisjoint(clause.lower_rest):
+        return False
     shown = clause.of_a_scene or (clause.kind == "progressive" and not clause.named)
     return _is_act(clause) and clause.animate and shown
 
@@ -667,11 +689,34 @@ def it_is_who(clause: Clause) -> Iterator[str]:
     )
 
 
+@rule(CONTRADICTS, "other cleft", "progressive copular simple perfect modal do", negated=None, half_denied=True)
+def it_is_another(clause: Clause) -> Iterator[str]:
+    """The pilot left: it was not the pilot who left."""
+    if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
+        return
+    if (
+        clause.partial
+        or clause.universal
+        or clause.fragment
+        or clause.indefinite
+        or clause.auxiliary in ("may", "might")
+    ):
+        return
+    of_people = (clause.human and clause.determiner != "they") or clause.determiner in ("i", "you")
+    yield clause.say(
+        "it {was} not {subject} {who} {predicate}",
+        was="was" if clause.past else "is",
+        who="who" if of_people else "that",
+    )
+
+
 def _may_be_singled_out(clause: Clause) -> bool:
     if not clause.single or clause.determiner in listed("not singled out") or clause.noun in listed("everyone"):
         return False
     if "," in clause.predicate or len(clause.predicate) > MAX_PREDICATE:
         return False
+    if clause.kind == "copular" and clause.first in ("that", "to", "what", "how", "why", "where", "when"):
+        return False  # "the rule was that you had to"
     return not clause.negated or clause.denied_by_not
 
 
@@ -758,12 +803,17 @@ def without_adjective(clause: Clause) -> Iterator[str]:
         after = clause.at(i + 2)
         if after in lexicon.nouns or after in lexicon.verb_of["ing"] or lexicon.describes(after):
             continue  # "white water rafting"
+        if not clause.in_view and (
+            clause.at(i - 1) not in _BEFORE_A_QUALITY or clause.at(i + 1) in listed("names of a time")
+        ):
+            continue  # "built during ancient times", "56 years old actress"
         # The first word may go only where no article would be missed.
         needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])
         if not needed:
             yield clause.with_words(i, i + 1, "")
 
 
+_BEFORE_A_QUALITY = listed("articles", "possessives", "indefinite")
 _OF_KIND = ("ical", "ional", "ous", "ible", "ental", "istic")
 """Endings of adjectives that leave a thing what it is."""
 
@@ -785,8 +835,10 @@ def without_place(clause: Clause) -> Iterator[str]:
         return  # "before playing in Rome"
     words, before = clause.words, clause.lower[position - 1]
     inner = clause.lower[start:position]
-    if not listed("relatives", "question words").isdisjoint(inner) or _needs_place(inner, clause):
+    if not listed("relatives", "question words", "opens a clause").isdisjoint(inner) or _needs_place(inner, clause):
         return
+    if position > start and before in clause.lexicon.verb_of["participle"] and before not in clause.lexicon.nouns:
+        return  # "a film based on a book"
     if clause.lower[position] == "by" and clause.lower[position - 1] in clause.lexicon.verb_of["participle"]:
         return
     if position + 1 + clause.lexicon.noun_phrase_end(words[position + 1 :]) != len(words):

@@ -56,6 +56,13 @@ def _may_end(clause: Clause, end: int) -> bool:
         return False
     if clause.kind in ("copular", "perfect", "modal") and end == 1:
         return lexicon.describes(last) or last in lexicon.verb_of["participle"]
+    if (
+        end > 1
+        and last in lexicon.verb_of["participle"]
+        and last not in lexicon.nouns
+        and last not in lexicon.adjectives
+    ):
+        return False  # "a film written"
     first = lower[0]
     if first in ("a", "an") and clause.kind == "copular" and end > 1 and _is_adjective(last, clause):
         return False

@@ -18,7 +18,12 @@ def affirmation(clause: Clause) -> Clause | None:
     """The clause without its "not"; None where other words need it: "did not move until noon"."""
     at_all = clause.lower_rest[-2:] == ["at", "all"]
     rest = list(clause.rest[:-2] if at_all else clause.rest)
-    if not clause.denied_by_not or may_be_so(clause) or not listed("needs a denial").isdisjoint(in_lower_case(rest)):
+    if (
+        clause.partial
+        or not clause.denied_by_not
+        or may_be_so(clause)
+        or not listed("needs a denial").isdisjoint(in_lower_case(rest))
+    ):
         return None
     rest = [_SOME.get(word, word) for word in rest]
     kind = "simple" if clause.kind == "do" else clause.kind
@@ -30,7 +35,13 @@ def affirmation(clause: Clause) -> Clause | None:
 
 def denial(clause: Clause) -> Clause | None:
     """The clause with "not", where that contradicts it."""
-    if clause.universal or clause.partial or may_be_so(clause) or clause.kind in ("existential", "unreadable"):
+    if (
+        clause.first == "only"
+        or clause.universal
+        or clause.partial
+        or may_be_so(clause)
+        or clause.kind in ("existential", "unreadable")
+    ):
         return None
     if clause.kind != "simple":
         return clause.but(negated=True, shortened=False)

@@ -6,6 +6,8 @@ small one, also moved (to York); it stayed." plainly says "the club moved in 199
 
 from __future__ import annotations
 
+import itertools
+
 from sensecheck.language.rewriting.lexicon import Lexicon, listed
 
 _AUXILIARIES = listed("be", "have", "modals", "do")
@@ -69,7 +71,7 @@ def _ends_statement(words: list[str], i: int) -> bool:
     if words[i] == "." and (len(words[i - 1]) == 1 or not words[i + 1 : i + 2] or not words[i + 1][:1].isupper()):
         return False
     if words[i] in listed("ends a statement"):
-        return True
+        return words[i + 1 : i + 2] not in ([","], ["and"], ["or"])  # "AM-, FM- and TV"
     after = [word.lower() for word in words[i + 1 : i + 3]]
     if words[i] == "," and len(after) == 2 and after[0] in ("but", "so") and i > 2:
         return True
@@ -125,6 +127,13 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
     if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
+    told = _lower(after)
+    if (lower[1] in lexicon.verb_of["ing"] and "that" in told) or lower[end - 1] in listed("measured"):
+        return words  # behind these it would be said of something else
+    aside = next((i for i, pair in enumerate(itertools.pairwise(told)) if pair[0] == "," and pair[1] in _TELLS_MORE), 0)
+    if aside and any(_may_be_finite(word, lexicon) for word in told[:aside]):
+        after, aside_and_rest = after[:aside], after[aside:]
+        return [*after, first, *opening[1:], *aside_and_rest]
     if first not in listed("opens a clause") and any(
         word in _AUXILIARIES or word == "that" for word in [first, *words[1:end]]
     ):
@@ -132,6 +141,7 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     return [*after, first, *opening[1:]]
 
 
+_TELLS_MORE = listed("relatives", "conjunctions") | {"where", "when", "after", "before"}
 _BEGINS = frozenset(("i", "we", "he", "she", "they"))
 _NO_OPENING_ENDS = listed("prepositions", "conjunctions", "relatives", "determiners", "be", "have", "modals", "do") | {
     "that",
@@ -151,6 +161,10 @@ def _with_comma(words: list[str], lower: list[str], lexicon: Lexicon) -> list[st
             if own and not (lower[0] in listed("opens a clause") and i < 4):
                 return [*words[:i], ",", *words[i:]]
     return words
+
+
+def _may_be_finite(word: str, lexicon: Lexicon) -> bool:
+    return word in _AUXILIARIES or lexicon.base_of(word, "third", "past") is not None
 
 
 def is_year(word: str) -> bool:

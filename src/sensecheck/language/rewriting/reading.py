@@ -141,7 +141,8 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
         return words
     lower = words[0].lower()
     second = words[1] if words[1:] else ""
-    named = second[:1].isupper() and lower not in _OPENERS  # "Old Trafford"
+    # "Old Trafford", "District 6"
+    named = lower not in _OPENERS and (second[:1].isupper() or (second.isdigit() and lower not in lexicon.plural_forms))
     several = lower in lexicon.plural_forms and not lexicon.is_person(lower)
     titled = second in _CAPITAL_VERBS or (several and second in ("is", "was", "has"))
     if titled:  # "We Were Soldiers", "Fans was released"
@@ -150,9 +151,10 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if lower in listed("always with a capital") or (named and lower not in lexicon.people) or titled:
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
-    before_a_noun = lower.endswith(_ADJECTIVE_ENDINGS) and _goes_on_as_noun(words[1:2], lexicon)
+    before_a_noun = lower.endswith((*_ADJECTIVE_ENDINGS, "ed")) and _goes_on_as_noun(words[1:2], lexicon)
+    of_several = second == "of" and lower in listed("many of them")
     of_a_noun = lower.endswith(("'s", "’s")) and lexicon.is_noun(lower[:-2]) and lower[:-2] in lexicon.nouns
-    if before_a_noun or of_a_noun:
+    if before_a_noun or of_a_noun or of_several:
         return [lower, *words[1:]]
     if ending and not (words[1:2] and words[1][:1].isupper()):
         return [lower, *words[1:]]
@@ -163,6 +165,59 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
         or lower in lexicon.verb_of["ing"]
     )
     return [lower if common_word else words[0], *words[1:]]
+
+
+def _capital_in_doubt(first: str, words: list[str], lexicon: Lexicon) -> bool:
+    """Whether the sentence's first word, which was written `first` and is now the first of `words`, may have its capital
+    from a name or title: "King of the Corner", "All Rise", "Separation is her third film"; or, still with it, only from
+    being first: "Apparel suppliers".
+    """
+    speaks = listed("pronouns") - {"this", "that"}
+    if not first[:1].isupper() or len(words) < 2 or first == "I" or first.lower() in speaks:
+        return False
+    lower, second = words[0].lower(), words[1]
+    if words[0][:1].isupper():
+        return _may_be_common(words, lexicon)
+    capital = second[:1].isupper() and second != "I" and second.lower() not in listed("always with a capital", "titles")
+    of_a_work = not listed("of works").isdisjoint(in_lower_case(words))
+    if lower == "the":
+        return capital and of_a_work and _is_short_title(words, lexicon)
+    if lower in _OPENERS:
+        return capital and not second.isupper() and not second.endswith(_OF_A_NATION)
+    several = lower in lexicon.plural_forms
+    if several and not of_a_work:
+        return False
+    if _leads_to_a_capital(words):
+        return True
+    return of_a_work and not several and lower in lexicon.nouns and second in _AUXILIARIES
+
+
+_OF_A_NATION = ("ian", "ians", "ean", "eans", "ican", "icans", "ish", "ese")
+
+
+def _may_be_common(words: list[str], lexicon: Lexicon) -> bool:
+    """ "Apparel suppliers": nothing tells that the first word is a name but its capital."""
+    word = words[0]
+    known = word.lower() in listed("always with a capital", "first names", "titles") or word.endswith(_OF_A_NATION)
+    if known or word.isupper() or word.endswith(("'s", "’s")):
+        return False
+    return words[1] in lexicon.nouns and _goes_on_as_noun(words[1:2], lexicon)
+
+
+def _is_short_title(words: list[str], lexicon: Lexicon) -> bool:
+    """ "The Doctor was directed", "The Best of Ann Lee", not "The Moon film"."""
+    end = next((i for i, word in enumerate(words) if i and not word[:1].isupper()), len(words))
+    after = words[end] if end < len(words) else ""
+    return end < 4 and (after in ("of", "and", *_AUXILIARIES) or lexicon.base_of(after, "third", "past") is not None)
+
+
+def _leads_to_a_capital(words: list[str]) -> bool:
+    """ "King of the Corner", "Sex and the Single Girl": nothing but small words stands between."""
+    following = next((i for i, word in enumerate(words) if i and word not in _JOINS_A_TITLE), 0)
+    return following > 1 and words[following][:1].isupper() and words[following] != "I"
+
+
+_JOINS_A_TITLE = frozenset(("of", "and", "the", "a", "for", "to"))
 
 
 def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:
@@ -315,6 +370,12 @@ def _ends_name(word: str) -> bool:
 
 def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """ "The research reports were lost": another verb follows before the clause ends, so that this is none."""
+    behind = i + 2 if lower[i + 1 : i + 2] in (["all"], ["both"], ["also"], ["then"]) else i + 1
+    acted = (
+        lower[behind : behind + 1] and lower[behind] in lexicon.verb_of["past"] and lower[behind] not in lexicon.nouns
+    )
+    if behind == i + 2 and acted and lower[i] in lexicon.verb_of["third"]:
+        return True  # "my results all came"
     if lower[i + 1 : i + 2] and (lower[i + 1] in listed("determiners", "object pronouns") or lower[i + 1] == "to"):
         return False
     if lower[i] in lexicon.verb_of["third"] and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.verb_of["past"]:
@@ -398,16 +459,24 @@ def read(text: str, lexicon: Lexicon) -> Clause:
     words = lower_first(tokens_of(text.lower() if text.isupper() else text), lexicon)
     if _lacks_article(words, lexicon):
         words = ["a", *words]
-    said = lower_first(plainly(words, lexicon), lexicon)
+    said = _with_small_article(plainly(words, lexicon))
     clause = None if _is_no_sentence(text, said) else _read(said, in_lower_case(said), lexicon)
-    tokens = tuple(lower_first(tokens_of(text), lexicon))
+    as_written = tokens_of(text)
+    tokens = lower_first(as_written, lexicon)
+    in_doubt = bool(tokens) and _capital_in_doubt(as_written[0], tokens, lexicon)
     if clause is None:
-        return Clause("unreadable", lexicon, tokens=tokens)
-    return clause.but(tokens=tokens, shortened=clause.shortened or said != words)
+        return Clause("unreadable", lexicon, tokens=tuple(tokens), capital_in_doubt=in_doubt)
+    in_doubt = in_doubt and said[0] == tokens[0]  # inside a sentence a capital is one
+    return clause.but(tokens=tuple(tokens), shortened=clause.shortened or said != words, capital_in_doubt=in_doubt)
+
+
+def _with_small_article(words: list[str]) -> list[str]:
+    """ "However, The Beatles sang": the Beatles sang."""
+    return [words[0].lower(), *words[1:]] if words[:1] in (["The"], ["A"], ["An"]) else words
 
 
 def _is_no_sentence(text: str, words: list[str]) -> bool:
-    if not words or len(words) > MAX_WORDS or is_question(text):
+    if not words or len(words) > MAX_WORDS or is_question(text) or _JOINED_TO_A_WORD.search(text):
         return True
     return not all(map(_PLAIN_WORD.match, words))
 
@@ -417,6 +486,8 @@ def is_question(text: str) -> bool:
     return text.rstrip(" \"'”’.!").endswith("?") or _TAG.search(text) is not None
 
 
+_JOINED_TO_A_WORD = re.compile(r"\w\(\w")
+"""A clause of a law, 808(2): a mark of a word, and none of a sentence."""
 _TAG = re.compile(r"n['’]?t (?:i|you|he|she|it|we|they)\W{0,3}$", re.IGNORECASE)
 
 
@@ -611,6 +682,8 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
     past = form in forms["past"] and form not in forms["third"]
     if form in forms["base"]:  # "they put" may be of now, "he put" is not, and "saw" is hardly of a saw
         now = plural or lower[0] in ("i", "you")
+        if past and now and lower[0] in listed("pronouns") and form not in listed("rather a past form"):
+            return None  # "I quit": of now or not
         past = past and (not now or form in listed("rather a past form"))
     if form in forms["third"] and not past:
         plural = False  # "keeping goats makes you strong"

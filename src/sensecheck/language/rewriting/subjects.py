@@ -151,6 +151,8 @@ def someone_who(clause: Clause) -> Iterator[str]:
         return
     if clause.negated and not clause.denied_by_not:
         return
+    if clause.kind == "copular" and (clause.first == "the" or clause.rest[0][:1].isupper()):
+        return  # "the first film was Hair": which it was, not what
     alone = len(clause.subject) == 1
     slots = {"was": clause.but(plural=clause.plural or clause.determiner == "you").be}
     if alone and clause.determiner in ("i", "you"):
@@ -261,7 +263,14 @@ def another_kind(clause: Clause) -> Iterator[str]:
 def another_nation(clause: Clause) -> Iterator[str]:
     """is a French singer: is a Japanese singer."""
     nations = table_of("another nation")
-    found = [i for i, word in enumerate(clause.lower) if word in nations]
+    words = clause.words
+    found = [
+        i
+        for i, word in enumerate(clause.lower)
+        if word in nations
+        and not words[i - 1][:1].isupper()
+        and not (i + 1 < len(words) and words[i + 1][:1].isupper())
+    ]
     if len(found) == 1 and clause.kind == "copular" and clause.first in ("a", "an") and found[0] > len(clause.subject):
         for other in nations[clause.lower[found[0]]].split():
             yield clause.with_words(found[0], found[0] + 1, other.capitalize())
@@ -284,7 +293,7 @@ def how_often(clause: Clause) -> Iterator[str]:
     """He always sings: he never sings."""
     lower = in_lower_case(clause.tokens)
     found = [i for i, word in enumerate(lower) if word in _OFTEN]
-    if len(found) != 1 or not _NO_OTHER_DENIAL.isdisjoint(lower) or clause.kind == "unreadable":
+    if len(found) != 1 or clause.partial or not _NO_OTHER_DENIAL.isdisjoint(lower) or clause.kind == "unreadable":
         return
     if lower[found[0]] == "never" and not listed("needs a denial").isdisjoint(lower):
         return

@@ -88,9 +88,14 @@ def modal_otherwise(clause: Clause) -> Iterator[str]:
 def it_is_possible(clause: Clause) -> Iterator[str]:
     """may rain: it is possible that it rains."""
     unsaid = listed("no verb behind a modal") - {"be"} | {"have"}
-    if clause.auxiliary in ("might", "may") and clause.first not in unsaid and clause.lower_rest[:2] != ["be", "as"]:
-        yield clause.say("it is possible that {subject} will {rest}")
-        yield clause.say("perhaps {subject} will {rest}")
+    if clause.auxiliary not in ("might", "may") or clause.first in unsaid or clause.lower_rest[:2] == ["be", "as"]:
+        return
+    if not listed("unsure").isdisjoint(clause.lower_rest):
+        return
+    is_ = "{be}" if clause.first == "be" else "will {verb}"
+    verb = clause.first
+    yield clause.say(f"it is possible that {{subject}} {is_} {{thing}}", verb=verb)
+    yield clause.say(f"perhaps {{subject}} {is_} {{thing}}", verb=verb)
 
 
 @rule(EQUIVALENT, "verb synonym", "simple")
@@ -532,8 +537,11 @@ def it_is_what(clause: Clause) -> Iterator[str]:
     end = _object_end(clause)
     if not end or not clause.single or clause.coordinated or clause.determiner in listed("not singled out"):
         return
-    if clause.first in listed("negatives", "not singled out") or clause.lower_rest[end - 1] in listed(
-        "names of a time"
+    outdoes = any(word.endswith("est") or word in ("most", "best", "worst") for word in clause.lower_rest[:end])
+    if (
+        outdoes
+        or clause.first in listed("negatives", "not singled out")
+        or clause.lower_rest[end - 1] in listed("names of a time")
     ):
         return
     if (

@@ -136,7 +136,8 @@ def without_there(clause: Clause) -> Iterator[str]:
         if clause.may_be_seen:
             yield clause.say("{subject} {can} be seen {rest}")
     elif clause.first in listed("relatives") and len(clause.rest) > 2 and clause.lower_rest[1] in listed("be"):
-        if clause.counted or clause.past or not clause.plural:  # "areas that are old" exist; not all areas are
+        said_of_all = clause.plural and not (clause.counted or clause.past)  # "areas that are old" exist
+        if not said_of_all:
             yield clause.say("{subject} {thing}")
 
 
@@ -263,9 +264,7 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
         if (
             named
             or after in ("/", "%")
-            or after in listed("names of a time")
-            and i + 1 < len(clause.words)
-            and clause.words[i + 1][:1].isupper()
+            or (after in listed("names of a time") and clause.words[i + 1][:1].isupper())
             or clause.at(i - 1) in ("/", "$", "£", "€", "-", "#")
             or (i and clause.words[i - 1][:1].isupper())
         ):

@@ -168,9 +168,9 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
 
 
 def _capital_in_doubt(first: str, words: list[str], lexicon: Lexicon) -> bool:
-    """Whether the sentence's first word, which was written `first` and is now the first of `words`, may have its capital
-    from a name or title: "King of the Corner", "All Rise", "Separation is her third film"; or, still with it, only from
-    being first: "Apparel suppliers".
+    """Whether the first word, which was written `first` and is now the first of `words`, may have its capital from a
+    name or title: "King of the Corner", "All Rise", "Separation is her third film"; or, still with it, only from being
+    first: "Apparel suppliers".
     """
     speaks = listed("pronouns") - {"this", "that"}
     if not first[:1].isupper() or len(words) < 2 or first == "I" or first.lower() in speaks:

@@ -275,7 +275,9 @@ class Clause:
         """ "a dog can be seen", not "a reason can be seen"."""
         opening = [self.lexicon.nouns.get(word, word) for word in in_lower_case(self.subject[:3])]
         abstract = self.lexicon.nouns.get(self.noun, self.noun) in listed("never seen")
-        return not (self.head[:1].isupper() or abstract) and listed("never seen").isdisjoint(opening)
+        abstract = abstract or self.noun.removesuffix("s").endswith(_ENDINGS_OF_THINGS)
+        named = '"' not in self.words and any(word[:1].isupper() for word in self.words[1:])
+        return not (named or abstract) and listed("never seen").isdisjoint(opening)
 
     @property
     def can(self) -> str:
@@ -347,6 +349,20 @@ class Clause:
         """ "20% of them", "100,000 people": others may do otherwise."""
         share = len(self.subject) > 1 and self.subject[1].lower() in ("%", "percent", "hundred", "thousand", "million")
         return share or (self.determiner[:1].isdigit() and len(self.determiner) > 2)
+
+    @property
+    def counts_one(self) -> bool:
+        """ "a bridge", not "a water" or "a supervision"."""
+        if self.noun in self.lexicon.mass:
+            return False
+        return self.noun in self.lexicon.nouns or not self.noun.endswith(_ENDINGS_OF_THINGS)
+
+    @property
+    def acted_on(self) -> bool:
+        """ "two nurses carried": nothing can be put between the noun and what hangs on its participle."""
+        last = self.subject[-1].lower() if len(self.subject) > 1 else ""
+        named = last in self.lexicon.nouns or last in self.lexicon.adjectives
+        return last in self.lexicon.verb_of["participle"] and not named
 
     @property
     def universal(self) -> bool:

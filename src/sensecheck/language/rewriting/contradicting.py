@@ -58,6 +58,8 @@ def is_not(clause: Clause) -> Iterator[str]:
 def there_are_some(clause: Clause) -> Iterator[str]:
     """There are no dogs: there are some dogs."""
     there = clause.subject[1:] if clause.determiner in ("no", "any", "a", "an") else clause.subject
+    if clause.lower_rest[-2:] == ["at", "all"]:
+        clause = clause.but(rest=clause.rest[:-2])
     seen = clause.may_be_seen and (not clause.rest or _is_ing(clause) or _is_place(clause))
     if clause.plural:
         yield from clause.say_each(said("there are some"), "there {auxiliary} {each} {there} {rest}", there=there)
@@ -65,11 +67,12 @@ def there_are_some(clause: Clause) -> Iterator[str]:
             yield clause.say("some {there} {can} be seen {rest}", there=there)
         yield clause.say("there {auxiliary} a few {there} {rest}", there=there)
     else:
-        article = "some" if clause.noun in clause.lexicon.mass else "a"
+        article = "a" if clause.counts_one else "some"
         yield clause.say("there {auxiliary} {article} {there} {rest}", article=article, there=there)
         yield clause.say("there {auxiliary} indeed {article} {there} {rest}", article=article, there=there)
         if article == "some":
             yield clause.say("there {auxiliary} plenty of {there} {rest}", there=there)
+            yield clause.say("there {auxiliary} at least some {there} {rest}", there=there)
         elif clause.noun in clause.lexicon.nouns:
             yield clause.say("there {auxiliary} at least one {there} {rest}", there=there)
         if seen:
@@ -90,8 +93,8 @@ def some_do(clause: Clause) -> Iterator[str]:
     """No dog is here: a dog is here."""
     compares = clause.lower[1] in listed("fewer or more", "degrees")  # "no more than two"
     if clause.determiner == "no" and not compares and not may_be_so(clause):
-        counted = clause.noun in clause.lexicon.nouns and clause.noun not in clause.lexicon.mass
-        some = said("some men" if clause.plural else "a man") if clause.plural or counted else said("some water")
+        one = said("a man") if clause.counts_one else said("some water")
+        some = said("some men") if clause.plural else one
         yield from clause.say_each(some, "{each} {those} {predicate}", those=clause.subject[1:])
 
 
@@ -138,7 +141,8 @@ def none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     if clause.determiner in listed("gives way to no", "numbers") or clause.determiner.isdigit():
         of_a_group = there[:2] in (["a", "lot"], ["a", "group"], ["a", "bunch"])
         there = there[3:] if of_a_group else there[1:]
-        if there and there[-1].lower() in clause.lexicon.plural_forms:
+        last = there[there.index("of") - 1] if "of" in there[1:] else there[-1] if there else ""
+        if last.lower() in clause.lexicon.plural_forms:
             be = _PLURAL_FORMS.get(be, be)
     elif not clause.plural or clause.determiner in listed("determiners"):
         return None
@@ -215,8 +219,10 @@ def who_is_not(clause: Clause) -> Iterator[str]:
 
 @rule(CONTRADICTS, "not begun", "existential")
 def has_not_begun(clause: Clause) -> Iterator[str]:
-    """There is a man eating: a man has yet to start eating."""
+    """There is a man eating: a man has yet to start eating; there is a bench: there is no longer a bench."""
     parts = none_there(clause)
+    if not clause.past and not _is_ing(clause) and clause.determiner in ("a", "an"):
+        yield clause.say("there {auxiliary} no longer {subject} {rest}")
     if parts and parts["be"] == clause.auxiliary and _is_ing(clause):
         verb = clause.lexicon.verb_of["ing"][clause.first]
         if clause.animate and verb not in listed("stative verbs"):
@@ -262,6 +268,8 @@ def _is_said_of_many(clause: Clause) -> bool:
 def nobody(clause: Clause) -> Iterator[str]:
     """A man is eating: nobody is eating."""
     if not clause.human or not clause.single or _has_second_clause(clause) or _is_said_of_many(clause):
+        return
+    if clause.verb in listed("says what is among them") or may_be_so(clause):
         return
     if not listed("looks back at the subject").isdisjoint(clause.lower_rest):
         return
@@ -368,7 +376,7 @@ _NOT_OWNED = listed("prepositions", "conjunctions", "determiners")
 def counterpart(clause: Clause) -> Iterator[str]:
     """A man is eating: a woman is eating."""
     new = clause.lexicon.counterparts.get(clause.noun)
-    if clause.past and clause.kind != "progressive":
+    if (clause.past or clause.stative) and clause.kind != "progressive":
         return  # both may have done so
     if new is None or clause.partial or not clause.single or not (clause.indefinite or clause.determiner == "the"):
         return  # some men and some women may both be there
@@ -749,6 +757,8 @@ def has_some(clause: Clause) -> Iterator[str]:
         one = said("an arm") if counted else said("some water")
         some = said("some arms") if clause.lexicon.is_plural(noun) else one
         yield from clause.say_each(some, "{subject} {finite} {each} {thing}")
+        if clause.verb == "have":
+            yield clause.say("{subject} {does} have {each} {thing}", each=some[0])
 
 
 # -- WordNet, frames -----------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def why_none(text: str) -> str | None:
 
 def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
     """The sentence as read, then without its end: what follows from that follows, and what contradicts it does too."""
-    if len(text) > MAX_LETTERS or why_none(text) is not None or _INCHES.search(text):
+    if len(text) > MAX_LETTERS or why_none(text) is not None or _INCHES.search(text) or _ATTRIBUTED.search(text):
         return  # a text that long is no sentence, and every rule would walk through it
     clause = _reading(text, lexicon)
     if _is_command(clause) or _slips(clause):
@@ -87,6 +87,14 @@ def _is_command(clause: Clause) -> bool:
         and clause.tokens[1] in clause.lexicon.forms
         and clause.tokens[1] not in clause.lexicon.nouns
     )
+
+
+_ATTRIBUTED = re.compile(
+    r",['\"”]? (?:(?:he|she|they|i|we|the \w+|[a-z]\w+) (?:said|says|say|added|claimed|argued|wrote|explained)"
+    r"|(?:said|says|added|claimed|wrote) (?:he|she|the \w+|[a-z]\w+))\W*$",
+    re.IGNORECASE,
+)
+"""What somebody said: "It rains, she said"."""
 
 
 def _asks(clause: Clause) -> bool:

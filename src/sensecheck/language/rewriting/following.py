@@ -120,9 +120,7 @@ def completed_noun_phrase(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def without_there(clause: Clause) -> Iterator[str]:
     """There is a man eating; a man is eating; a man can be seen eating."""
-    last = clause.subject[-1].lower()
-    participle = last in clause.lexicon.verb_of["participle"] and last not in clause.lexicon.nouns
-    if not clause.single or last.endswith("ing") or participle:
+    if not clause.single or clause.subject[-1].endswith("ing") or clause.acted_on or clause.determiner == "none":
         return
     if _tells_state(clause):
         if clause.may_be_seen:
@@ -144,7 +142,7 @@ def without_there(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "relative clause", "existential")
 def who_is_there(clause: Clause) -> Iterator[str]:
     """There is a man in the park: there is a man who is in the park."""
-    if clause.single and clause.rest:
+    if clause.single and clause.rest and not clause.acted_on:
         if _tells_state(clause) and clause.had:
             yield clause.say("there {be} {subject} {who} {has} {thing}")
         elif _tells_state(clause) or _tells_act(clause):
@@ -154,7 +152,7 @@ def who_is_there(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def is_present(clause: Clause) -> Iterator[str]:
     """There is a tree in the park: a tree is located in the park."""
-    if not clause.single or not _tells_state(clause) or clause.had:
+    if not clause.single or not _tells_state(clause) or clause.had or clause.acted_on:
         return
     if not clause.rest and not listed("prepositions").isdisjoint(in_lower_case(clause.subject)):
         return
@@ -265,7 +263,7 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
             named
             or after in ("/", "%")
             or (after in listed("names of a time") and clause.words[i + 1][:1].isupper())
-            or clause.at(i - 1) in ("/", "$", "£", "€", "-", "#")
+            or clause.at(i - 1) in ("/", "$", "£", "€", "-", "#", "(")
             or (i and clause.words[i - 1][:1].isupper())
         ):
             continue  # part of a sum, a date or a name
@@ -417,7 +415,8 @@ def _says_which_kind(side: Sequence[str], lexicon: Lexicon) -> bool:
 def at_least_some(clause: Clause) -> Iterator[str]:
     """some people: people; at least some people."""
     if clause.lower[:1] == ["some"] and len(clause.lower) > 1 and clause.lexicon.is_plural(clause.lower[1]):
-        yield written(clause.words[1:])
+        if clause.kind in ("progressive", "existential", "unreadable") or clause.past:
+            yield written(clause.words[1:])
         yield clause.say("at least {words}")
 
 
@@ -466,7 +465,11 @@ def not_any(clause: Clause) -> Iterator[str]:
     if not clause.rest:
         yield clause.say("no {none} {are} present", none=none, are="are" if clause.plural else "is")
         yield clause.say("no {none} can be seen", none=none)
-    elif clause.first in clause.lexicon.verb_of["ing"] or clause.first in listed("prepositions"):
+    elif clause.first in clause.lexicon.verb_of["ing"] or clause.first in listed("prepositions") - {
+        "with",
+        "to",
+        "for",
+    }:
         yield clause.say("no {none} {be} {rest}", none=clause.subject[1:])
 
 
@@ -539,7 +542,7 @@ def someone_who_is(clause: Clause) -> Iterator[str]:
 def year_first(clause: Clause) -> Iterator[str]:
     """It was founded in 2014: in 2014, it was founded."""
     words = clause.words
-    another = not (listed("conjunctions", "relatives") | {"after", "before"}).isdisjoint(clause.lower_rest)
+    another = not (listed("conjunctions", "relatives") | {"after", "before", "than"}).isdisjoint(clause.lower_rest)
     before = words[-3].lower() if len(words) > 3 else ""
     hangs_on_a_noun = before in clause.lexicon.verb_of["participle"] and len(clause.rest) > 3  # "a band formed in"
     whole = (len(clause.rest) > 2 or clause.kind != "copular") and not hangs_on_a_noun
@@ -662,7 +665,8 @@ def can_be_seen(clause: Clause) -> bool:
 @saying(EQUIVALENT, "adverb", "progressive", "{subject} {be} currently {ing} {rest}", past=False)
 def currently(clause: Clause) -> bool:
     """The man is eating: the man is currently eating."""
-    return _is_act(clause)
+    going_to = clause.verb == "go" and clause.first == "to"
+    return _is_act(clause) and not going_to
 
 
 @saying(EQUIVALENT, "seen", "progressive", "{subject} {be} in the process of {ing} {rest}", past=False)
@@ -723,6 +727,7 @@ def _may_be_singled_out(clause: Clause) -> bool:
 def one_who(clause: Clause) -> Iterator[str]:
     """The boss left: one person who left is the boss."""
     short = len(clause.predicate) < 10 and not clause.fragment and clause.kind != "progressive"
+    short = short and clause.verb not in listed("says what is among them")
     if not short or not _may_be_singled_out(clause) or clause.noun in listed("pronouns") or clause.indefinite:
         return
     known = clause.named_person or clause.human or clause.of_a_thing
@@ -812,7 +817,7 @@ def without_adjective(clause: Clause) -> Iterator[str]:
             yield clause.with_words(i, i + 1, "")
 
 
-_BEFORE_A_QUALITY = listed("articles", "possessives", "indefinite")
+_BEFORE_A_QUALITY = listed("indefinite")
 _OF_KIND = ("ical", "ional", "ous", "ible", "ental", "istic")
 """Endings of adjectives that leave a thing what it is."""
 

@@ -127,18 +127,41 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
     if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
-    told = _lower(after)
-    if (lower[1] in lexicon.verb_of["ing"] and "that" in told) or lower[end - 1] in listed("measured"):
-        return words  # behind these it would be said of something else
-    aside = next((i for i, pair in enumerate(itertools.pairwise(told)) if pair[0] == "," and pair[1] in _TELLS_MORE), 0)
-    if aside and any(_may_be_finite(word, lexicon) for word in told[:aside]):
-        after, aside_and_rest = after[:aside], after[aside:]
-        return [*after, first, *opening[1:], *aside_and_rest]
-    if first not in listed("opens a clause") and any(
-        word in _AUXILIARIES or word == "that" for word in [first, *words[1:end]]
-    ):
+    place = _place_of_opening(_lower(after), lexicon)
+    if not place or (lower[1] in lexicon.verb_of["ing"] and "that" in after) or lower[end - 1] in listed("measured"):
         return words
-    return [*after, first, *opening[1:]]
+    return [*after[:place], first, *opening[1:], *after[place:]]
+
+
+def _place_of_opening(told: list[str], lexicon: Lexicon) -> int:
+    """Behind which words an opening may be said, so that it is still said of the main verb; 0 where that is unsure."""
+    if "according" in told:
+        return 0
+    if "that" in told[2:]:
+        that = told.index("that", 2)
+        before = told[that - 1]
+        if before in _BE:
+            return 0
+        if not _SAYING.isdisjoint(lexicon.base_of(word, "third", "past", "base", "participle") for word in told[:that]):
+            return that
+    for i, (mark, after) in enumerate(itertools.pairwise(told)):
+        acted = mark == "," and after in _TELLS_MORE and any(_may_be_finite(word, lexicon) for word in told[:i])
+        if acted and after in ("and", "or"):
+            clause_follows = told[i + 2 : i + 3] and (_may_be_finite(told[i + 2], lexicon) or told[i + 2] in _BEGINS)
+            return i if clause_follows else 0  # else the second of two things
+        if acted:
+            return i
+    return len(told)
+
+
+_SAYING = listed("says something", "takes that", "asks") | {
+    "tell",
+    "recognise",
+    "recognize",
+    "find",
+    "believe",
+    "argue",
+}
 
 
 _TELLS_MORE = listed("relatives", "conjunctions") | {"where", "when", "after", "before"}

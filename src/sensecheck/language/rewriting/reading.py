@@ -141,9 +141,13 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
         return words
     lower = words[0].lower()
     second = words[1] if words[1:] else ""
+    if lower == "the" and second.lower() in listed("keeps its article"):
+        return words
+    if second.lower() in listed("always with a capital") and lexicon.describes(lower):
+        return [lower, *words[1:]]  # "ordinary French citizens"
     # "Old Trafford", "District 6"
     named = lower not in _OPENERS and (second[:1].isupper() or (second.isdigit() and lower not in lexicon.plural_forms))
-    several = lower in lexicon.plural_forms and not lexicon.is_person(lower)
+    several = lower in lexicon.plural_forms and lower not in lexicon.mass and not lexicon.is_person(lower)
     titled = second in _CAPITAL_VERBS or (several and second in ("is", "was", "has"))
     if titled:  # "We Were Soldiers", "Fans was released"
         return words
@@ -151,10 +155,11 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if lower in listed("always with a capital") or (named and lower not in lexicon.people) or titled:
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
+    acted_on = lower.endswith("ed") and second in lexicon.verb_of["ing"]  # "automated sewing systems"
     before_a_noun = lower.endswith((*_ADJECTIVE_ENDINGS, "ed")) and _goes_on_as_noun(words[1:2], lexicon)
     of_several = second == "of" and lower in listed("many of them")
     of_a_noun = lower.endswith(("'s", "’s")) and lexicon.is_noun(lower[:-2]) and lower[:-2] in lexicon.nouns
-    if before_a_noun or of_a_noun or of_several:
+    if before_a_noun or of_a_noun or of_several or acted_on:
         return [lower, *words[1:]]
     if ending and not (words[1:2] and words[1][:1].isupper()):
         return [lower, *words[1:]]
@@ -201,7 +206,12 @@ def _may_be_common(words: list[str], lexicon: Lexicon) -> bool:
     known = word.lower() in listed("always with a capital", "first names", "titles") or word.endswith(_OF_A_NATION)
     if known or word.isupper() or word.endswith(("'s", "’s")):
         return False
+    if words[1] in lexicon.verb_of["ing"] or (word.endswith("s") and len(word) > 4 and words[1] in _AFTER_SEVERAL):
+        return True  # "Coupon collecting", "Trenches were"
     return words[1] in lexicon.nouns and _goes_on_as_noun(words[1:2], lexicon)
+
+
+_AFTER_SEVERAL = frozenset(("are", "were", "have", "happened", "occurred"))
 
 
 def _is_short_title(words: list[str], lexicon: Lexicon) -> bool:
@@ -374,6 +384,8 @@ def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) 
     acted = (
         lower[behind : behind + 1] and lower[behind] in lexicon.verb_of["past"] and lower[behind] not in lexicon.nouns
     )
+    if lower[i + 1 : i + 2] == [","] and lexicon.is_noun(lower[i]) and lower[i] in lexicon.verb_of["third"]:
+        return True  # "with housing searches, choices of schools"
     if behind == i + 2 and acted and lower[i] in lexicon.verb_of["third"]:
         return True  # "my results all came"
     if lower[i + 1 : i + 2] and (lower[i + 1] in listed("determiners", "object pronouns") or lower[i + 1] == "to"):
@@ -441,6 +453,8 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
         return True
     if follows == "by" and words[i + 2 : i + 3] and words[i + 2].lower() in lexicon.verb_of["ing"]:
         return all(map(_ends_name, words[:end]))
+    if base in listed("acted on by nobody"):
+        return True  # "people lived in"
     if follows == "by" or word in listed("participles of a state"):
         return False
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
@@ -573,6 +587,8 @@ def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: 
         if after and after[0] not in lexicon.verb_of["participle"]:
             return _read_simple(words, lower, position, lexicon)  # "we never had a book"
     if not _all_safe(adverbs, lower):
+        if not listed("no safe adverbs").isdisjoint(adverbs):
+            return None  # "the shops mostly have", "you probably are"
         subject, adverbs = words[:position], []
     if not _is_phrase(subject, lexicon):
         return None
@@ -620,6 +636,8 @@ def _with_auxiliary(
 
 def _may_go(lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """ "is also a nurse", "has quickly run": the adverb is not all that is said, nor does it measure an adjective."""
+    if lower[i + 1] in ("located", "situated", "based") or (lower[i] == "only" and lower[i - 1] in listed("modals")):
+        return False  # "centrally located", "can only"
     return _all_safe([lower[i]], lower) and lower[i + 1] not in listed("conjunctions", "prepositions")
 
 
@@ -665,6 +683,8 @@ def _read_have(clause: Clause) -> Clause | None:
     parted = clause.first not in clause.lexicon.nouns and clause.thing and clause.lower_rest[1] in participles
     if parted and (clause.first.endswith("ly") or clause.first in listed("adverbs", "safe adverbs")):
         return clause.but(kind="perfect")  # "has nearly doubled"
+    if clause.negated and clause.first.endswith("ed") and clause.first not in clause.lexicon.nouns:
+        return clause.but(kind="perfect")
     if clause.negated and clause.determiner not in listed("no subject"):
         return clause.but(kind="do", verb="have", auxiliary=clause.does)  # "has never a word for us"
     return clause.but(kind="simple", verb="have", auxiliary="")
@@ -729,7 +749,7 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
         verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][:1].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
             head = _subject_head(words[:i], lexicon)
-            if verb == "be" or (i > 1 and lower[i - 1] in listed("part of a sport")):
+            if verb == "be" or lower[0] == "somewhat" or (i > 1 and lower[i - 1] in listed("part of a sport")):
                 return None  # "one of them being", "a person ice skating"
             if not head or _has_another_verb(lower, i, lexicon):
                 return None

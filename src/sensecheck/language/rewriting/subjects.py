@@ -51,7 +51,8 @@ def someone(clause: Clause) -> Iterator[str]:
 def somebody_of(clause: Clause) -> Iterator[str]:
     """My sister left: someone's sister left."""
     owned = clause.determiner in ("my", "his", "her") and subject_may_be_weakened(clause)
-    if owned and len(clause.subject) > 1 and not speaks_of_the_speaker(clause):
+    titled = clause.subject[1:2] != () and clause.subject[1][:1].isupper()  # "My Fair Lady"
+    if owned and len(clause.subject) > 1 and not titled and not speaks_of_the_speaker(clause):
         yield clause.say("someone's {owned} {predicate}", owned=clause.subject[1:])
 
 
@@ -151,7 +152,7 @@ def someone_who(clause: Clause) -> Iterator[str]:
         return
     if clause.negated and not clause.denied_by_not:
         return
-    if clause.kind == "copular" and (clause.first == "the" or clause.rest[0][:1].isupper()):
+    if clause.kind == "copular" and (clause.first in ("the", "that", "to", "what") or clause.rest[0][:1].isupper()):
         return  # "the first film was Hair": which it was, not what
     alone = len(clause.subject) == 1
     slots = {"was": clause.but(plural=clause.plural or clause.determiner == "you").be}

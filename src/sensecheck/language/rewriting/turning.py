@@ -170,7 +170,13 @@ def somebody_did(clause: Clause) -> Iterator[str]:
 def _goes_on(clause: Clause) -> bool:
     """ "was written and sung in May", "was released, and has ten songs": a second verb has the same subject."""
     lower = clause.lower_rest
-    return lower[1:2] == ["and"] or any(a == "," and b == "and" for a, b in itertools.pairwise(lower))
+    pairs = itertools.pairwise(lower)
+    return lower[1:2] == ["and"] or any(
+        (a == "," and b == "and") or (a in ("and", "but") and b in _AUXILIARIES) for a, b in pairs
+    )
+
+
+_AUXILIARIES = listed("be", "have", "modals", "do")
 
 
 def _may_be_told(clause: Clause) -> bool:
@@ -511,6 +517,8 @@ def past_of_perfect(clause: Clause) -> Iterator[str]:
     base = clause.lexicon.verb_of["participle"].get(clause.first, "")
     if not base or not may_be_weakened(clause) or not listed("goes with the perfect").isdisjoint(clause.lower_rest):
         return
+    if base in listed("stative verbs", "goes on for long") or clause.shortened:
+        return
     if base == "be" and len(clause.rest) > 1:
         yield clause.say(
             "{subject} {was} {thing}", was="were" if clause.plural or clause.determiner == "you" else "was"
@@ -537,6 +545,8 @@ def it_is_what(clause: Clause) -> Iterator[str]:
     end = _object_end(clause)
     if not end or not clause.single or clause.coordinated or clause.determiner in listed("not singled out"):
         return
+    if clause.lower_rest[end : end + 1] == ["in"] and any(word[:1].isupper() for word in clause.rest[:end]):
+        return  # "the Nobel Prize in Physics"
     outdoes = any(word.endswith("est") or word in ("most", "best", "worst") for word in clause.lower_rest[:end])
     if (
         outdoes

@@ -291,7 +291,7 @@ class Clause:
     @property
     def in_view(self) -> bool:
         """Of a scene as it is now: words of many senses have their everyday one."""
-        named = '"' not in self.words and any(word[:1].isupper() for word in self.words[1:])
+        named = '"' not in self.words and any(word[:1].isupper() for word in self.words)
         return self.of_a_scene and not self.past and not named
 
     @property

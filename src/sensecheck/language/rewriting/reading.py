@@ -166,6 +166,7 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     common_word = (
         lower in _OPENERS
         or lower in lexicon.nouns
+        or (lower in lexicon.mass and not named)
         or _known_adjective(words, lexicon)
         or lower in lexicon.verb_of["ing"]
     )
@@ -194,7 +195,7 @@ def _capital_in_doubt(first: str, words: list[str], lexicon: Lexicon) -> bool:
         return False
     if _leads_to_a_capital(words):
         return True
-    return of_a_work and not several and lower in lexicon.nouns and second in _AUXILIARIES
+    return of_a_work and not several and (lower in lexicon.nouns or lower in lexicon.mass) and second in _AUXILIARIES
 
 
 _OF_A_NATION = ("ian", "ians", "ean", "eans", "ican", "icans", "ish", "ese")
@@ -367,7 +368,7 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     return None
 
 
-_ADVERBS = listed("adverbs", "safe adverbs")
+_ADVERBS = listed("adverbs", "safe adverbs", "hedges")
 
 
 def _is_adverb(word: str) -> bool:
@@ -486,7 +487,8 @@ def read(text: str, lexicon: Lexicon) -> Clause:
 
 def _with_small_article(words: list[str]) -> list[str]:
     """ "However, The Beatles sang": the Beatles sang."""
-    return [words[0].lower(), *words[1:]] if words[:1] in (["The"], ["A"], ["An"]) else words
+    kept = len(words) > 1 and words[1].lower() in listed("keeps its article")
+    return [words[0].lower(), *words[1:]] if words[:1] in (["The"], ["A"], ["An"]) and not kept else words
 
 
 def _is_no_sentence(text: str, words: list[str]) -> bool:
@@ -587,7 +589,7 @@ def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: 
         if after and after[0] not in lexicon.verb_of["participle"]:
             return _read_simple(words, lower, position, lexicon)  # "we never had a book"
     if not _all_safe(adverbs, lower):
-        if not listed("no safe adverbs").isdisjoint(adverbs):
+        if not listed("hedges").isdisjoint(adverbs):
             return None  # "the shops mostly have", "you probably are"
         subject, adverbs = words[:position], []
     if not _is_phrase(subject, lexicon):

@@ -35,6 +35,8 @@ _ENDINGS_OF_THINGS = (
     "logie",
     "sis",
 )
+LONGEST_SCENE = 16
+"""Words: what is longer is told, and not seen."""
 _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
 
@@ -292,7 +294,8 @@ class Clause:
     def in_view(self) -> bool:
         """Of a scene as it is now: words of many senses have their everyday one."""
         named = '"' not in self.words and any(word[:1].isupper() for word in self.words)
-        return self.of_a_scene and not self.past and not named
+        told = self.counted or self.fragment or self.plural or self.kind in ("existential", "progressive", "unreadable")
+        return self.of_a_scene and told and not self.past and not named and len(self.words) <= LONGEST_SCENE
 
     @property
     def of_all(self) -> bool:

@@ -87,6 +87,8 @@ def as_for_it(clause: Clause) -> Iterator[str]:
         return
     if not clause.single or len(clause.predicate) > MAX_PREDICATE or (clause.negated and not clause.denied_by_not):
         return
+    if clause.determiner == "you":
+        return  # anybody, as often as not
     if len(clause.subject) == 1 and clause.determiner in _AS_FOR:
         about, who = _AS_FOR[clause.determiner], clause.determiner
         yield clause.say("as for {about} , {who} {predicate}", about=about, who="I" if who == "i" else who)
@@ -95,7 +97,7 @@ def as_for_it(clause: Clause) -> Iterator[str]:
         return
     if clause.noun in listed("pronouns", "everyone"):
         return
-    if clause.plural and clause.lexicon.is_plural(clause.noun):
+    if clause.plural and clause.head[:1].islower() and clause.lexicon.is_plural(clause.noun):
         yield clause.say("as for {subject} , they {predicate}")
     elif not clause.plural and "their" not in clause.rest and (_is_a_thing(clause) or _is_abbreviation(clause)):
         yield clause.say("as for {subject} , it {predicate}")

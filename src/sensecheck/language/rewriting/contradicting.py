@@ -271,6 +271,12 @@ def nobody(clause: Clause) -> Iterator[str]:
         return
     if clause.verb in listed("says what is among them") or may_be_so(clause):
         return
+    if (
+        clause.plural
+        and not clause.past
+        and any(a == "and" and clause.lexicon.base_of(b, "base") for a, b in itertools.pairwise(clause.lower_rest))
+    ):
+        return  # "measure and sell": nobody measures and sells
     if not listed("looks back at the subject").isdisjoint(clause.lower_rest):
         return
     auxiliary = _SINGULAR_FORMS.get(clause.auxiliary, clause.auxiliary)
@@ -376,12 +382,12 @@ _NOT_OWNED = listed("prepositions", "conjunctions", "determiners")
 def counterpart(clause: Clause) -> Iterator[str]:
     """A man is eating: a woman is eating."""
     new = clause.lexicon.counterparts.get(clause.noun)
-    if (clause.past or clause.stative) and clause.kind != "progressive":
+    if (clause.past or clause.stative or clause.kind == "modal") and clause.kind != "progressive":
         return  # both may have done so
     if new is None or clause.partial or not clause.single or not (clause.indefinite or clause.determiner == "the"):
         return  # some men and some women may both be there
     position = _only_one_with_a_sex(clause)
-    if position is None or not listed("of one sex").isdisjoint(clause.lower):
+    if position is None or clause.words[position][:1].isupper() or not listed("of one sex").isdisjoint(clause.lower):
         return
     aged = not listed("says an age").isdisjoint(clause.lower[:position])
     if not aged or new.split()[-1] not in listed("is of an age"):
@@ -422,7 +428,10 @@ def other_number(clause: Clause) -> Iterator[str]:
     """two men: five men."""
     position = _number_position(clause)
     if position is not None:
-        for wrong in _OTHER_NUMBERS.get(clause.lower[position], "two three").split():
+        number = clause.lower[position]
+        for wrong in _OTHER_NUMBERS.get(number, "two three").split():
+            if not clause.in_view and NUMBERS[wrong] < NUMBERS[number]:
+                continue  # who opened five shops opened two
             yield clause.with_words(position, position + 1, wrong)
 
 

@@ -87,6 +87,8 @@ def simple_present(clause: Clause) -> bool:
     """is eating, eats: of a scene the two say the same."""
     if clause.verb == "go" and clause.first == "to":
         return False  # "is going to": it will be so
+    if clause.determiner in listed("pronouns"):
+        return False  # "he sells": every day
     return not clause.momentary and not clause.coordinated and (clause.fragment or clause.verb not in ("be", "get"))
 
 
@@ -292,8 +294,8 @@ def _counted_first(clause: Clause, word: str, plural: bool) -> Iterator[str]:
 def has_on(clause: Clause) -> Iterator[str]:
     """is wearing a hat: has a hat on."""
     end = clause.lexicon.noun_phrase_end(clause.rest) if clause.verb == "wear" else 0
-    if end:
-        yield clause.say("{subject} {have} {worn} on {after}", worn=clause.rest[:end], after=clause.rest[end:])
+    if end and clause.lower_rest[end : end + 1] not in (["to"], ["for"]):
+        yield clause.say("{subject} {has} {worn} on {after}", worn=clause.rest[:end], after=clause.rest[end:])
         if clause.kind == "simple":
             yield clause.say("{subject} {be} dressed in {rest}")
 
@@ -392,7 +394,11 @@ def conjuncts(clause: Clause) -> Iterator[str]:
     of_both = (
         not any(articles) and len(first) > 1 and first[1][:1].isupper() and clause.lexicon.is_plural(first[0].lower())
     )
-    if of_both:
+    if (
+        of_both
+        or (not any(articles) and len(first) > 1 and clause.lexicon.describes(first[0].lower()))
+        or (not any(articles) and first[0][:1].isupper() and len(first) > 1 and first[1][:1].islower())
+    ):
         return  # "actors Ann Lee and Bob Ray"
     if any(_says_which_kind(side, clause.lexicon) for side in (first, second)):
         return
@@ -415,7 +421,7 @@ def _says_which_kind(side: Sequence[str], lexicon: Lexicon) -> bool:
 def at_least_some(clause: Clause) -> Iterator[str]:
     """some people: people; at least some people."""
     if clause.lower[:1] == ["some"] and len(clause.lower) > 1 and clause.lexicon.is_plural(clause.lower[1]):
-        if clause.kind in ("progressive", "existential", "unreadable") or clause.past:
+        if clause.kind in ("progressive", "existential") or clause.past:
             yield written(clause.words[1:])
         yield clause.say("at least {words}")
 
@@ -530,7 +536,7 @@ def someone_who_is(clause: Clause) -> Iterator[str]:
     """The men are tall: the men are people who are tall."""
     if _of_place(clause.first) or not _describes(clause) or clause.first not in clause.lexicon.adjectives:
         return
-    if clause.animate and clause.noun not in listed("persons already"):
+    if clause.animate and clause.determiner not in ("a", "an") and clause.noun not in listed("persons already"):
         kinds = ("a person", "people") if clause.human else ("an animal", "animals")
         yield clause.say("{subject} {be} {kind} {who} {be} {rest}", kind=kinds[clause.plural])
 
@@ -658,6 +664,8 @@ def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
     if clause.kind == "simple" and not listed("question words", "relatives").isdisjoint(clause.lower_rest):
         return False
+    if clause.verb == "go" and clause.first == "to":
+        return False
     shown = clause.of_a_scene or (clause.kind == "progressive" and not clause.named)
     return _is_act(clause) and clause.animate and shown
 
@@ -730,7 +738,7 @@ def one_who(clause: Clause) -> Iterator[str]:
     short = short and clause.verb not in listed("says what is among them")
     if not short or not _may_be_singled_out(clause) or clause.noun in listed("pronouns") or clause.indefinite:
         return
-    known = clause.named_person or clause.human or clause.of_a_thing
+    known = clause.named_person or clause.human or (clause.of_a_thing and not clause.subject[0][:1].isupper())
     if not known or (clause.kind == "copular" and clause.first in listed("determiners", "pronouns", "numbers")):
         return
     slots = {"was": "was" if clause.past else "is", "were": "were" if clause.past else "are"}
@@ -807,7 +815,7 @@ def without_adjective(clause: Clause) -> Iterator[str]:
         after = clause.at(i + 2)
         if after in lexicon.nouns or after in lexicon.verb_of["ing"] or lexicon.describes(after):
             continue  # "white water rafting"
-        if not clause.in_view and (
+        if not (clause.in_view and (clause.animate or clause.kind != "simple")) and (
             clause.at(i - 1) not in _BEFORE_A_QUALITY or clause.at(i + 1) in listed("names of a time")
         ):
             continue  # "built during ancient times", "56 years old actress"

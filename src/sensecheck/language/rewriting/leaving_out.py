@@ -93,7 +93,7 @@ def _may_go(clause: Clause, end: int) -> bool:
     if word in ("who", "which") and before != "," and not _is_adjective(before, clause):
         return lexicon.is_noun(before) and before not in lexicon.forms
     if word == "and":
-        return _second_may_go(clause, end)
+        return "," not in lower[:end] and _second_may_go(clause, end)
     if word in ("when", "after", "before") and after in _NEW_CLAUSE:
         return clause.past and clause.verb not in listed("asks") and clause.kind != "modal"
     if word == "by" and after in lexicon.verb_of["ing"]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
+
 from sensecheck.language.rewriting.clause import Clause, in_lower_case
 from sensecheck.language.rewriting.lexicon import listed, table_of
 
@@ -11,7 +14,8 @@ def may_be_so(clause: Clause) -> bool:
     return clause.auxiliary in ("might", "may")
 
 
-_SOME = {any_: some for some, any_ in table_of("under a denial").items()}
+_ANY = table_of("under a denial")
+_SOME = {any_: some for some, any_ in _ANY.items()}
 
 
 def affirmation(clause: Clause) -> Clause | None:
@@ -43,6 +47,13 @@ def denial(clause: Clause) -> Clause | None:
         or clause.kind in ("existential", "unreadable")
     ):
         return None
+    denied = clause.but(rest=tuple(_under_a_denial(clause.rest)), negated=True, shortened=False)
     if clause.kind != "simple":
-        return clause.but(negated=True, shortened=False)
-    return None if clause.coordinated else clause.but(kind="do", auxiliary=clause.does, negated=True, shortened=False)
+        return denied
+    return None if clause.coordinated else denied.but(kind="do", auxiliary=clause.does)
+
+
+def _under_a_denial(words: Sequence[str]) -> Iterator[str]:
+    """ "took her somewhere": did not take her anywhere; "some 30 plays" are about 30."""
+    for word, after in itertools.pairwise([*words, ""]):
+        yield word if after[:1].isdigit() else _ANY.get(word, word)

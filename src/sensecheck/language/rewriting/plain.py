@@ -128,9 +128,16 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
     place = _place_of_opening(_lower(after), lexicon)
+    if after[0].lower() in ("he", "she", "they") and any(_may_be_one(word, lexicon) for word in opening[1:]):
+        return words  # "when the mayor arrived, he": he, before the mayor, would be another
     if not place or (lower[1] in lexicon.verb_of["ing"] and "that" in after) or lower[end - 1] in listed("measured"):
         return words
     return [*after[:place], first, *opening[1:], *after[place:]]
+
+
+def _may_be_one(word: str, lexicon: Lexicon) -> bool:
+    named = word[:1].isupper() and word.lower() not in listed("names of a time") and word != "I"
+    return named or lexicon.is_person(word.lower())
 
 
 def _place_of_opening(told: list[str], lexicon: Lexicon) -> int:

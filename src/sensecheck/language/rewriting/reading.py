@@ -119,6 +119,7 @@ _COMMON_ENDINGS = (
 )
 
 
+_OF_A_LANGUAGE = frozenset(("old", "middle", "new", "high", "low"))
 _CAPITAL_VERBS = frozenset(word.capitalize() for word in _AUXILIARIES)
 _ADJECTIVE_ENDINGS = ("al", "ous", "ive", "ic", "able", "ible", "ful", "less", "ary")
 
@@ -143,7 +144,7 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     second = words[1] if words[1:] else ""
     if lower == "the" and second.lower() in listed("keeps its article"):
         return words
-    if second.lower() in listed("always with a capital") and lexicon.describes(lower):
+    if second.lower() in listed("always with a capital") and lexicon.describes(lower) and lower not in _OF_A_LANGUAGE:
         return [lower, *words[1:]]  # "ordinary French citizens"
     # "Old Trafford", "District 6"
     named = lower not in _OPENERS and (second[:1].isupper() or (second.isdigit() and lower not in lexicon.plural_forms))
@@ -209,6 +210,8 @@ def _may_be_common(words: list[str], lexicon: Lexicon) -> bool:
         return False
     if words[1] in lexicon.verb_of["ing"] or (word.endswith("s") and len(word) > 4 and words[1] in _AFTER_SEVERAL):
         return True  # "Coupon collecting", "Trenches were"
+    if word.lower() in lexicon.forms and words[1][:1].islower():
+        return True  # "Misuse of words"
     return words[1] in lexicon.nouns and _goes_on_as_noun(words[1:2], lexicon)
 
 
@@ -357,7 +360,8 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     """Where a simple finite verb stands, if one is sure enough."""
     for i in range(1, len(words)):
         # A capital is part of a name: "Chapel Steps".
-        if not words[i][:1].isupper() and lexicon.base_of(lower[i], "third", "base", "past"):
+        when = lower[i] == "last" and lower[i + 1 : i + 2] and lower[i + 1] in listed("names of a time")
+        if not when and not words[i][:1].isupper() and lexicon.base_of(lower[i], "third", "base", "past"):
             end = i
             while end > 1 and _is_adverb(lower[end - 1]):
                 end -= 1
@@ -712,6 +716,8 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
     if form in forms["base"] and not past:
         plural = plural or lower[0] not in ("i", "you")  # "a couple eat": the verb knows the number
     verb = (lexicon.base_of(form, "past") if past else lexicon.base_of(form, "third", "base", "past")) or ""
+    if never and any(a == "and" and b in forms["past"] for a, b in itertools.pairwise(lower[position:])):
+        return None  # "never came and joined"
     if never:  # what never happened did not happen
         does = "did" if past else "do" if plural or lower[0] in ("i", "you") else "does"
         return Clause(

@@ -58,7 +58,12 @@ def somebody_of(clause: Clause) -> Iterator[str]:
 
 def _kind_of_subject(clause: Clause) -> tuple[str, ...]:
     """The noun phrase of "the old bridge", where there may be others; nothing for "the sun", "the only bridge"."""
-    if clause.determiner not in listed("a certain determiner") or not clause.single or len(clause.subject) < 2:
+    if (
+        clause.verb in listed("says what is among them")
+        or clause.determiner not in listed("a certain determiner")
+        or not clause.single
+        or len(clause.subject) < 2
+    ):
         return ()
     phrase = clause.subject[1:]
     lower = in_lower_case(phrase)
@@ -214,7 +219,8 @@ def no_such_one(clause: Clause) -> Iterator[str]:
     """The bridge was built: no bridge was built."""
     phrase = _kind_of_subject(clause)
     agrees = not clause.plural or clause.lexicon.is_plural(clause.noun)
-    if phrase and agrees and not clause.universal and not _speaks_of_itself(clause):
+    measured = not {"so", "such", "as"}.isdisjoint(clause.lower_rest)
+    if phrase and agrees and not measured and not clause.universal and not _speaks_of_itself(clause):
         yield clause.say("no {phrase} {predicate}", phrase=phrase)
 
 
@@ -298,7 +304,11 @@ def how_often(clause: Clause) -> Iterator[str]:
         return
     if lower[found[0]] == "never" and not listed("needs a denial").isdisjoint(lower):
         return
+    if lower[found[0]] == "never" and "any" in lower:
+        return
     i = found[0]
+    if clause.kind == "simple" and clause.finite in lower[:i] and clause.finite in clause.tokens:
+        return  # "they sing often": never would stand before the verb
     after = lower[i + 1] if i + 1 < len(lower) else ""
     if lower[i - 1].endswith("ly") or lower[i - 1] in listed("measures how often"):
         return

@@ -502,8 +502,8 @@ def one_of_two(clause: Clause) -> Iterator[str]:
         if not side or not plain:
             return
     many = clause.lexicon.is_plural(in_lower_case(first)[-1])
-    if (clause.kind == "copular" and clause.lexicon.is_plural(clause.lower_rest[-1])) or "of" in lower:
-        return
+    if "of" in lower or any(clause.lexicon.is_plural(word) for word in clause.lower_rest):
+        return  # "are small shops", "play bakers"
     if not many:
         forms = {"are": "is", "were": "was", "have": "has"}
         yield written(

@@ -37,6 +37,7 @@ _ENDINGS_OF_THINGS = (
 )
 LONGEST_SCENE = 16
 """Words: what is longer is told, and not seen."""
+_SMALL_WORDS = listed("prepositions", "be", "have")
 _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
 
@@ -62,7 +63,8 @@ def written(words: Sequence[str]) -> str:
 
 def _opens_quote(said: Sequence[str], i: int) -> bool:
     """Not the mark of what is left out, as in "Dancin'"."""
-    return i + 1 < len(said) and not (i and said[i - 1].endswith(("in", "s")))
+    of_a_word = i and said[i - 1].endswith(("in", "s")) and said[i - 1].lower() not in _SMALL_WORDS
+    return i + 1 < len(said) and not of_a_word
 
 
 def in_lower_case(words: Iterable[str]) -> list[str]:

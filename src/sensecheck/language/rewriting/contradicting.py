@@ -11,6 +11,7 @@ from sensecheck.language.rewriting.opposing import affirmation, may_be_so
 from sensecheck.language.rewriting.replacing import Swap, allowed, spliced, swaps
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, rule, saying
 
+_NEGATIVES = listed("negatives")
 _OTHER_NUMBERS = table_of("other numbers")
 _COMPARED = table_of("compared")
 _OTHER_GENDER = table_of("other gender")
@@ -82,7 +83,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
-    if not may_be_so(clause):
+    if not may_be_so(clause) and _NEGATIVES.isdisjoint(clause.lower_rest):
         who = {"nobody": said("somebody"), "nothing": said("something")}
         there = clause.subject[1:]  # "on board"
         yield from clause.say_each(who.get(clause.determiner, ()), "{each} {there} {predicate}", there=there)
@@ -382,7 +383,7 @@ _NOT_OWNED = listed("prepositions", "conjunctions", "determiners")
 def counterpart(clause: Clause) -> Iterator[str]:
     """A man is eating: a woman is eating."""
     new = clause.lexicon.counterparts.get(clause.noun)
-    if (clause.past or clause.stative or clause.kind == "modal") and clause.kind != "progressive":
+    if (clause.past or clause.stative or clause.of_all or clause.kind == "modal") and clause.kind != "progressive":
         return  # both may have done so
     if new is None or clause.partial or not clause.single or not (clause.indefinite or clause.determiner == "the"):
         return  # some men and some women may both be there

@@ -346,6 +346,7 @@ def fronting(clause: Clause) -> Iterator[str]:
     if (
         len(words) > 14
         or (clause.negated and clause.kind == "copular")
+        or "to" in clause.lower_rest
         or not listed("relatives", "question words").isdisjoint(clause.lower_rest)
     ):
         return
@@ -664,7 +665,7 @@ def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
     if clause.kind == "simple" and not listed("question words", "relatives").isdisjoint(clause.lower_rest):
         return False
-    if clause.verb == "go" and clause.first == "to":
+    if (clause.verb == "go" and clause.first == "to") or clause.determiner in ("i", "we", "you"):
         return False
     shown = clause.of_a_scene or (clause.kind == "progressive" and not clause.named)
     return _is_act(clause) and clause.animate and shown
@@ -722,10 +723,17 @@ def it_is_another(clause: Clause) -> Iterator[str]:
 
 
 def _may_be_singled_out(clause: Clause) -> bool:
+    if not {"also", "too"}.isdisjoint(in_lower_case(clause.tokens)):
+        return False  # "Ann also came": and not Ann alone
     if not clause.single or clause.determiner in listed("not singled out") or clause.noun in listed("everyone"):
         return False
     if "," in clause.predicate or len(clause.predicate) > MAX_PREDICATE:
         return False
+    second = {"and", "but"}.intersection(clause.lower_rest)
+    for word in second:  # "is old and points have been made": two sentences, of which the second has its own subject
+        after = clause.lower_rest[clause.lower_rest.index(word) + 2 :]
+        if not listed("be", "have", "modals").isdisjoint(after[:3]):
+            return False
     if clause.kind == "copular" and clause.first in ("that", "to", "what", "how", "why", "where", "when"):
         return False  # "the rule was that you had to"
     return not clause.negated or clause.denied_by_not

@@ -57,6 +57,8 @@ def tokens_of(text: str) -> list[str]:
             words += _uncontracted(token, first=not words)
         else:
             words.append(token)
+    if words.count("'") == 1 and not whole[len(ended) :].startswith(("'", "’")):
+        words.remove("'")  # "won't'": it closes what was never opened
     words = _with_is(words)
     lower = in_lower_case(words[:3])
     if lower[:2] == ["no", "one"]:
@@ -120,6 +122,7 @@ _COMMON_ENDINGS = (
 
 
 _OF_A_LANGUAGE = frozenset(("old", "middle", "new", "high", "low"))
+_OWN = frozenset(("his", "her", "himself", "herself"))
 _CAPITAL_VERBS = frozenset(word.capitalize() for word in _AUXILIARIES)
 _ADJECTIVE_ENDINGS = ("al", "ous", "ive", "ic", "able", "ible", "ful", "less", "ary")
 
@@ -149,7 +152,8 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     # "Old Trafford", "District 6"
     named = lower not in _OPENERS and (second[:1].isupper() or (second.isdigit() and lower not in lexicon.plural_forms))
     several = lower in lexicon.plural_forms and lower not in lexicon.mass and not lexicon.is_person(lower)
-    titled = second in _CAPITAL_VERBS or (several and second in ("is", "was", "has"))
+    owns = several and not _OWN.isdisjoint(words[2:]) and second in lexicon.verb_of["past"]  # "Gates sold his house"
+    titled = second in _CAPITAL_VERBS or owns or (several and second in ("is", "was", "has"))
     if titled:  # "We Were Soldiers", "Fans was released"
         return words
     titled = named and (lower not in lexicon.people or not lexicon.is_plural(lower)) and _in_running_words(words)
@@ -322,7 +326,12 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
         return False
     if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
-    if lower[-1] == "to" or "never" in lower[:-1] or not listed("question words").isdisjoint(lower[1:]):
+    if (
+        lower[-1] in ("to", "sure", "certain")
+        or "sure" in lower
+        or "never" in lower[:-1]
+        or not listed("question words").isdisjoint(lower[1:])
+    ):
         return False  # "Ann wanted to", "the pilots understood what"
     return (
         any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, *words[1:]])
@@ -593,9 +602,7 @@ def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: 
         if after and after[0] not in lexicon.verb_of["participle"]:
             return _read_simple(words, lower, position, lexicon)  # "we never had a book"
     if not _all_safe(adverbs, lower):
-        if not listed("hedges").isdisjoint(adverbs):
-            return None  # "the shops mostly have", "you probably are"
-        subject, adverbs = words[:position], []
+        return None  # "the shops mostly have", "you probably are"
     if not _is_phrase(subject, lexicon):
         return None
     return _with_auxiliary(words, lower, position, subject, lexicon, adverbs)

@@ -708,6 +708,8 @@ def _goes_on_by_itself(clause: Clause) -> bool:
 @saying(CONTRADICTS, "denying adverb", "simple", "{subject} never {finite} {rest}", past=False)
 def never_does(clause: Clause) -> bool:
     """The bus runs: the bus never runs."""
+    if clause.lower_rest[-1:] in (["today"], ["now"]):
+        return False
     return _goes_on_by_itself(clause)
 
 

@@ -154,7 +154,7 @@ def who_is_there(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def is_present(clause: Clause) -> Iterator[str]:
     """There is a tree in the park: a tree is located in the park."""
-    if not clause.single or not _tells_state(clause) or clause.had or clause.acted_on:
+    if not clause.single or not _tells_state(clause) or clause.had or clause.acted_on or clause.determiner == "none":
         return
     if not clause.rest and not listed("prepositions").isdisjoint(in_lower_case(clause.subject)):
         return
@@ -574,6 +574,8 @@ def emphatic_do(clause: Clause) -> bool:
 @rule(EQUIVALENT, "emphasis", "copular perfect modal")
 def in_fact(clause: Clause) -> Iterator[str]:
     """It was founded: it was in fact founded."""
+    if not listed("unsure").isdisjoint(clause.lower_rest):
+        return iter(())
     return clause.say_each(said("emphasis"), "{subject} {auxiliary} {each} {rest}")
 
 
@@ -722,6 +724,9 @@ def it_is_another(clause: Clause) -> Iterator[str]:
     )
 
 
+_OPENS_A_SUBJECT = listed("determiners", "pronouns")
+
+
 def _may_be_singled_out(clause: Clause) -> bool:
     if not {"also", "too"}.isdisjoint(in_lower_case(clause.tokens)):
         return False  # "Ann also came": and not Ann alone
@@ -732,7 +737,9 @@ def _may_be_singled_out(clause: Clause) -> bool:
     second = {"and", "but"}.intersection(clause.lower_rest)
     for word in second:  # "is old and points have been made": two sentences, of which the second has its own subject
         after = clause.lower_rest[clause.lower_rest.index(word) + 2 :]
-        if not listed("be", "have", "modals").isdisjoint(after[:3]):
+        own = clause.lower_rest[clause.lower_rest.index(word) + 1] in _OPENS_A_SUBJECT
+        acts = own and any(w in clause.lexicon.verb_of["past"] and w not in clause.lexicon.nouns for w in after[:3])
+        if acts or not listed("be", "have", "modals").isdisjoint(after[:3]):
             return False
     if clause.kind == "copular" and clause.first in ("that", "to", "what", "how", "why", "where", "when"):
         return False  # "the rule was that you had to"

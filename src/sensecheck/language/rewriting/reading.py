@@ -163,8 +163,9 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     acted_on = lower.endswith("ed") and second in lexicon.verb_of["ing"]  # "automated sewing systems"
     before_a_noun = lower.endswith((*_ADJECTIVE_ENDINGS, "ed")) and _goes_on_as_noun(words[1:2], lexicon)
     of_several = second == "of" and lower in listed("many of them")
+    compared = lower.endswith("er") and second.islower() and lexicon.describes(lower[:-2])  # "slower growth"
     of_a_noun = lower.endswith(("'s", "’s")) and lexicon.is_noun(lower[:-2]) and lower[:-2] in lexicon.nouns
-    if before_a_noun or of_a_noun or of_several or acted_on:
+    if before_a_noun or of_a_noun or of_several or acted_on or compared:
         return [lower, *words[1:]]
     if ending and not (words[1:2] and words[1][:1].isupper()):
         return [lower, *words[1:]]

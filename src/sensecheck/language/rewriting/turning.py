@@ -345,6 +345,8 @@ def clause_first(clause: Clause) -> Iterator[str]:
     begun = start and start + 2 < len(lower) and lower[start + 1] in listed("surely subjects of a clause")
     if not begun or clause.lower[0] == "it" or clause.verb in listed("takes that", "asks") or "that" in lower[:start]:
         return
+    if not listed("surely subjects of a clause").isdisjoint(lower[:start]):
+        return  # "are certain they sang when they were young"
     if any(_is_verb(clause, word) for word in lower[start + 2 :]):
         main = clause.but(rest=clause.rest[:start])
         yield written([*clause.rest[start:], ",", *main.words])

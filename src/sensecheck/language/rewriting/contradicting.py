@@ -76,6 +76,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
             yield clause.say("there {auxiliary} at least some {there} {rest}", there=there)
         elif clause.noun in clause.lexicon.nouns:
             yield clause.say("there {auxiliary} at least one {there} {rest}", there=there)
+            yield clause.say("there {does} exist a {there} {rest}", there=there, does="did" if clause.past else "does")
         if seen:
             yield clause.say("{article} {there} {can} be seen {rest}", article=article, there=there)
 
@@ -222,8 +223,10 @@ def who_is_not(clause: Clause) -> Iterator[str]:
 def has_not_begun(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man has yet to start eating; there is a bench: there is no longer a bench."""
     parts = none_there(clause)
-    if not clause.past and not _is_ing(clause) and clause.determiner in ("a", "an"):
-        yield clause.say("there {auxiliary} no longer {subject} {rest}")
+    if not _is_ing(clause) and clause.determiner in ("a", "an"):
+        yield clause.say("there {auxiliary} {never} {subject} {rest}", never="never" if clause.past else "no longer")
+    elif parts and not _is_ing(clause) and not clause.past and parts["be"] == "are":
+        yield clause.say("there are no longer any {none} {rest}", none=parts["none"])
     if parts and parts["be"] == clause.auxiliary and _is_ing(clause):
         verb = clause.lexicon.verb_of["ing"][clause.first]
         if clause.animate and verb not in listed("stative verbs"):

@@ -155,7 +155,7 @@ class Clause:
         if not self.capital_in_doubt:
             return True
         first, second = self.tokens[:2]
-        alone = first.islower() and first not in listed("determiners", "prepositions")
+        alone = first.lower() not in listed("determiners", "prepositions")
         return (f" {first} " if alone else f" {first} {second}") not in statement
 
     @property

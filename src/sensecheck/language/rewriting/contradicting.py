@@ -12,6 +12,7 @@ from sensecheck.language.rewriting.replacing import Swap, allowed, spliced, swap
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, rule, saying
 
 _NEGATIVES = listed("negatives")
+_UNDER_A_DENIAL = frozenset(("ever", "any", "anyone", "anything", "yet", "either"))
 _OTHER_NUMBERS = table_of("other numbers")
 _COMPARED = table_of("compared")
 _OTHER_GENDER = table_of("other gender")
@@ -58,6 +59,8 @@ def is_not(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", "existential", negated=True)
 def there_are_some(clause: Clause) -> Iterator[str]:
     """There are no dogs: there are some dogs."""
+    if clause.determiner in listed("fewer or more"):
+        return  # "not more than one"
     there = clause.subject[1:] if clause.determiner in ("no", "any", "a", "an") else clause.subject
     if clause.lower_rest[-2:] == ["at", "all"]:
         clause = clause.but(rest=clause.rest[:-2])
@@ -84,7 +87,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
-    if not may_be_so(clause) and _NEGATIVES.isdisjoint(clause.lower_rest):
+    if not may_be_so(clause) and (_NEGATIVES | _UNDER_A_DENIAL).isdisjoint(clause.lower_rest):
         who = {"nobody": said("somebody"), "nothing": said("something")}
         there = clause.subject[1:]  # "on board"
         yield from clause.say_each(who.get(clause.determiner, ()), "{each} {there} {predicate}", there=there)
@@ -140,7 +143,7 @@ def affirmed_act(clause: Clause) -> Iterator[str]:
 def none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     """The noun phrase of "there is a man" as "no" takes it, and the form of be that goes with it."""
     there, be = list(clause.subject), clause.auxiliary
-    if clause.determiner in listed("gives way to no", "numbers") or clause.determiner.isdigit():
+    if clause.determiner in listed("gives way to no", "numbers") or clause.determiner[:1].isdigit():
         of_a_group = there[:2] in (["a", "lot"], ["a", "group"], ["a", "bunch"])
         there = there[3:] if of_a_group else there[1:]
         last = there[there.index("of") - 1] if "of" in there[1:] else there[-1] if there else ""
@@ -211,7 +214,7 @@ def none_is_there(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "negation", "existential")
 def who_is_not(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man is not eating."""
-    parts = none_there(clause)
+    parts = none_there(clause) if not clause.partial else None
     told = _is_ing(clause) or (_is_place(clause) and clause.first != "with")
     if clause.determiner in listed("numbers", "compares degrees", "fewer or more") or clause.determiner.isdigit():
         return  # five are not there, and five others are
@@ -227,7 +230,7 @@ def has_not_begun(clause: Clause) -> Iterator[str]:
         yield clause.say("there {auxiliary} {never} {subject} {rest}", never="never" if clause.past else "no longer")
     elif parts and not _is_ing(clause) and not clause.past and parts["be"] == "are":
         yield clause.say("there are no longer any {none} {rest}", none=parts["none"])
-    if parts and parts["be"] == clause.auxiliary and _is_ing(clause):
+    if parts and not clause.partial and parts["be"] == clause.auxiliary and _is_ing(clause):
         verb = clause.lexicon.verb_of["ing"][clause.first]
         if clause.animate and verb not in listed("stative verbs"):
             yield clause.say("{subject} {have} yet to start {rest}")
@@ -330,14 +333,21 @@ def opposite(clause: Clause) -> Iterator[str]:
     """tall, short; inside, outside; happy, sad."""
     in_view = len(clause.lower) <= MAX_OF_SCENE and '"' not in clause.lower and _in_view(clause)
     said = len(clause.subject) + 1
-    if clause.kind == "modal":
-        return  # what can be strong can be weak
+    if clause.kind == "modal" or "or" in clause.lower:
+        return  # what can be strong can be weak; of two things, the other may be so
     for swap in swaps("opposite", clause, clause.lexicon.opposites):
         if swap.in_subject and clause.of_all:
             continue  # what holds of tall men may hold of short ones
         # What a report says of many things is not told by the word before one of them.
-        if in_view or (clause.kind == "copular" and said <= swap.position < said + 3):
+        told = clause.kind == "copular" and said <= swap.position < said + 3 and _by_a_prefix(swap.old, swap.new)
+        if in_view or told:
             yield spliced(swap)
+
+
+def _by_a_prefix(old: str, new: str) -> bool:
+    """ "possible" and "impossible" have the same senses; "rough" and "smooth" have not."""
+    short, long = sorted((old, new), key=len)
+    return long.endswith(short) and long.removesuffix(short) in ("un", "in", "im", "il", "ir", "dis", "non")
 
 
 def _in_view(clause: Clause) -> bool:

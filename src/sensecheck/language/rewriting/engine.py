@@ -79,6 +79,8 @@ def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
 def _is_command(clause: Clause) -> bool:
     if clause.kind == "unreadable":
         return _asks(clause)
+    if clause.tokens[0].lower() == "please":
+        return True
     if clause.lower[:2] == ["you", clause.verb] and clause.tokens[0].lower() in ("yeah", "okay", "ok", "yes", "please"):
         return True
     # "Simply turn the wheel fixed above": read as a sentence by what hangs on its object

@@ -95,7 +95,7 @@ def simple_present(clause: Clause) -> bool:
 @saying(EQUIVALENT, "aspect", "simple", "{subject} {be} {ing} {rest}", past=False)
 def present_progressive(clause: Clause) -> bool:
     """eats, is eating."""
-    in_view = clause.of_a_scene and (clause.animate or clause.indefinite)
+    in_view = clause.in_view and not clause.shortened and (clause.animate or clause.indefinite)
     becomes = clause.verb == "turn" and clause.first == "out"
     return in_view and not clause.momentary and not clause.coordinated and not clause.stative and not becomes
 
@@ -260,7 +260,7 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
     for i, word in enumerate(clause.lower):
         after = clause.at(i + 1)
-        named = i + 1 < len(clause.words) and clause.words[i + 1].isupper() and len(after) > 1
+        named = i + 1 < len(clause.words) and clause.words[i + 1][:1].isupper() and len(after) > 1
         if (
             named
             or after in ("/", "%")

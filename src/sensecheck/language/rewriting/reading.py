@@ -163,9 +163,10 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     acted_on = lower.endswith("ed") and second in lexicon.verb_of["ing"]  # "automated sewing systems"
     before_a_noun = lower.endswith((*_ADJECTIVE_ENDINGS, "ed")) and _goes_on_as_noun(words[1:2], lexicon)
     of_several = second == "of" and lower in listed("many of them")
+    joined = "-" in lower and words[0].partition("-")[2].islower() and second.islower()  # "flat-bottomed boats"
     compared = lower.endswith("er") and second.islower() and lexicon.describes(lower[:-2])  # "slower growth"
     of_a_noun = lower.endswith(("'s", "’s")) and lexicon.is_noun(lower[:-2]) and lower[:-2] in lexicon.nouns
-    if before_a_noun or of_a_noun or of_several or acted_on or compared:
+    if before_a_noun or of_a_noun or of_several or acted_on or compared or joined:
         return [lower, *words[1:]]
     if ending and not (words[1:2] and words[1][:1].isupper()):
         return [lower, *words[1:]]
@@ -215,7 +216,7 @@ def _may_be_common(words: list[str], lexicon: Lexicon) -> bool:
         return False
     if words[1] in lexicon.verb_of["ing"] or (word.endswith("s") and len(word) > 4 and words[1] in _AFTER_SEVERAL):
         return True  # "Coupon collecting", "Trenches were"
-    if word.lower() in lexicon.forms and words[1][:1].islower():
+    if words[1] == "of" or (word.lower() in lexicon.forms and words[1][:1].islower()):
         return True  # "Misuse of words"
     return words[1] in lexicon.nouns and _goes_on_as_noun(words[1:2], lexicon)
 
@@ -475,12 +476,32 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
         acts = follows in lexicon.verb_of["ing"] and base in listed("takes an act")  # "started playing"
         return acts or (follows not in lexicon.verb_of["ing"] and not follows.endswith("ly"))  # an object
+    if _acts_later(words[i + 1 :]):
+        return False  # "the papers contained on a form were approved"
     # A name, or something certain, has come to its verb; "a man" may go on.
     named = all(_ends_name(word) or word in listed("parts of a name") for word in words[1:end]) and (
         end > 1 or _ends_name(words[0])
     )
     named = named or (words[0][:1].isupper() and words[0] != "I" and end > 1)
     return named or words[0].lower() in listed("opens a certain subject") or words[0].endswith(("'s", "’s"))
+
+
+def _acts_later(words: list[str]) -> bool:
+    """Whether an auxiliary follows before another clause begins."""
+    for word in in_lower_case(words):
+        if word in _OPENS_ANOTHER:
+            return False
+        if word in _AUXILIARIES:
+            return True
+    return False
+
+
+_OPENS_ANOTHER = listed("relatives", "question words", "pronouns", "conjunctions") - {"and", "or"} | {
+    ",",
+    "before",
+    "after",
+    "to",
+}
 
 
 def read(text: str, lexicon: Lexicon) -> Clause:

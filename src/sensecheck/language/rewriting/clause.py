@@ -45,7 +45,9 @@ def written(words: Sequence[str]) -> str:
     """Words as a sentence: capital, marks where they belong, full stop, a and an by the next word's sound."""
     said = list(words)
     for i, word in enumerate(said[:-1]):
-        if word in _ARTICLES and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
+        if (word in _ARTICLES[:2] or (word in _ARTICLES and i == 0)) and not (
+            said[i + 1].isupper() and len(said[i + 1]) > 1
+        ):  # "a US", "an NBA"
             article = indefinite_article(said[i + 1])
             said[i] = article.capitalize() if word[:1].isupper() else article
     if said.count("'") == 1 and _opens_quote(said, said.index("'")):

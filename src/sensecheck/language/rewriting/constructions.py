@@ -221,7 +221,7 @@ def of_a_kind(clause: Clause) -> Iterator[str]:
     if not kind or len(kind) > 2 or lower[end - 1] not in lexicon.nouns or lexicon.is_plural(lower[end - 1]):
         return
     after = lower[end] if end < len(lower) else ""
-    if after and after not in listed("behind a kind"):
+    if (after and after not in listed("behind a kind")) or kind[0].lower() in ("right", "wrong"):
         return
     noun = lexicon.nouns[lower[end - 1]]
     whole = start == 1 and not after and clause.first in ("a", "an")

@@ -87,7 +87,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
-    if not may_be_so(clause) and (_NEGATIVES | _UNDER_A_DENIAL).isdisjoint(clause.lower_rest):
+    if not may_be_so(clause) and (_NEGATIVES | _UNDER_A_DENIAL).isdisjoint(clause.lower[1:]):
         who = {"nobody": said("somebody"), "nothing": said("something")}
         there = clause.subject[1:]  # "on board"
         yield from clause.say_each(who.get(clause.determiner, ()), "{each} {there} {predicate}", there=there)

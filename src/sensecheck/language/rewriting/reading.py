@@ -461,6 +461,8 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     certain = certain or end < i  # "jobs never held"
     if forms.past != forms.participle or not after or certain:
         return True
+    if follows in listed("prepositions") and _acts_later(words[i + 1 :], names=words[0][:1].isupper()):
+        return False  # "the papers contained on a form were approved"
     if follows in listed("determiners", "numbers", "after a past form") or _ends_name(after):
         return True
     if follows == "by" and " ".join(words[i + 2 : i + 4]).lower() in listed("by how much"):
@@ -476,8 +478,6 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
         acts = follows in lexicon.verb_of["ing"] and base in listed("takes an act")  # "started playing"
         return acts or (follows not in lexicon.verb_of["ing"] and not follows.endswith("ly"))  # an object
-    if _acts_later(words[i + 1 :]):
-        return False  # "the papers contained on a form were approved"
     # A name, or something certain, has come to its verb; "a man" may go on.
     named = all(_ends_name(word) or word in listed("parts of a name") for word in words[1:end]) and (
         end > 1 or _ends_name(words[0])
@@ -486,10 +486,10 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     return named or words[0].lower() in listed("opens a certain subject") or words[0].endswith(("'s", "’s"))
 
 
-def _acts_later(words: list[str]) -> bool:
-    """Whether an auxiliary follows before another clause begins."""
+def _acts_later(words: list[str], names: bool) -> bool:
+    """Whether an auxiliary follows before another clause begins; of someone by name, "and" may begin one."""
     for word in in_lower_case(words):
-        if word in _OPENS_ANOTHER:
+        if word in _OPENS_ANOTHER or (names and word == "and"):
             return False
         if word in _AUXILIARIES:
             return True

@@ -72,6 +72,8 @@ def there_is_someone_who(clause: Clause) -> Iterator[Made]:
     alone = len(clause.subject) == 1
     if clause.kind == "copular" and clause.first in listed("articles") and clause.determiner == "we":
         return  # "we are a family": each of us is none
+    if clause.auxiliary == "will" and clause.first == "be":
+        return  # what will be something need not be there
     if (alone and clause.determiner in ("he", "she")) or (clause.human and not clause.plural and not alone):
         yield clause.say("there {was} someone who {predicate}", was=was)
     elif alone and clause.determiner == "we":

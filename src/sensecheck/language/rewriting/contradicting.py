@@ -218,7 +218,7 @@ def who_is_not(clause: Clause) -> Iterator[str]:
     told = _is_ing(clause) or (_is_place(clause) and clause.first != "with")
     if clause.determiner in listed("numbers", "compares degrees", "fewer or more") or clause.determiner.isdigit():
         return  # five are not there, and five others are
-    if parts and parts["be"] == clause.auxiliary and told:
+    if parts and parts["be"] == clause.auxiliary and told and clause.may_be_seen:
         yield clause.say("{subject} {auxiliary} not {rest}")
 
 
@@ -317,7 +317,13 @@ def no_such(clause: Clause) -> Iterator[str]:
     counted = first in listed("determiners", "numbers") or first.isdigit()
     none = clause.subject[1:] if counted else clause.subject
     lower = in_lower_case(none[:2])
-    if not none or "of" in lower or lower[0] in listed("no number", "names of a time") or lower[0][0].isdigit():
+    if (
+        not none
+        or "of" in lower
+        or lower[0] in listed("prepositions")
+        or lower[0] in listed("no number", "names of a time")
+        or lower[0][0].isdigit()
+    ):
         return
     yield clause.say("no {none} {predicate}", none=none)
     place = clause.kind == "copular" and clause.first in listed("prepositions")

@@ -122,7 +122,12 @@ def completed_noun_phrase(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def without_there(clause: Clause) -> Iterator[str]:
     """There is a man eating; a man is eating; a man can be seen eating."""
-    if not clause.single or clause.subject[-1].endswith("ing") or clause.acted_on or clause.determiner == "none":
+    if (
+        not clause.single
+        or clause.subject[-1].endswith("ing")
+        or clause.acted_on
+        or clause.determiner in listed("no subject")
+    ):
         return
     if _tells_state(clause):
         if clause.may_be_seen:
@@ -154,7 +159,13 @@ def who_is_there(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def is_present(clause: Clause) -> Iterator[str]:
     """There is a tree in the park: a tree is located in the park."""
-    if not clause.single or not _tells_state(clause) or clause.had or clause.acted_on or clause.determiner == "none":
+    if (
+        not clause.single
+        or not _tells_state(clause)
+        or clause.had
+        or clause.acted_on
+        or clause.determiner in ("none", "nothing", "nobody")
+    ):
         return
     if not clause.rest and not listed("prepositions").isdisjoint(in_lower_case(clause.subject)):
         return
@@ -197,7 +208,10 @@ def there_is_who(clause: Clause) -> Iterator[str]:
     """A man is eating: there is a man who is eating."""
     of_its_kind = not clause.past and (
         (clause.kind == "simple" and not (clause.animate and clause.counted))  # "a habitat means", "rivals spend"
-        or (clause.kind == "copular" and clause.first in listed("articles"))
+        or (
+            clause.kind == "copular"
+            and (clause.first in listed("articles") or not (clause.animate or _of_place(clause.first)))
+        )
     )
     if _may_be_new(clause) and clause.single and len(clause.subject) > clause.past and not of_its_kind:
         act = {"progressive": "{be} {ing}", "copular": "{be}", "simple": "{finite}"}[clause.kind]
@@ -576,7 +590,8 @@ def in_fact(clause: Clause) -> Iterator[str]:
     """It was founded: it was in fact founded."""
     if not listed("unsure").isdisjoint(clause.lower_rest):
         return iter(())
-    return clause.say_each(said("emphasis"), "{subject} {auxiliary} {each} {rest}")
+    emphasis = said("emphasis") if clause.auxiliary not in ("would", "could", "should") else said("emphasis")[:2]
+    return clause.say_each(emphasis, "{subject} {auxiliary} {each} {rest}")
 
 
 @saying(EQUIVALENT, "emphasis", "simple", "{subject} in fact {finite} {rest}")
@@ -665,7 +680,7 @@ def _is_act(clause: Clause) -> bool:
 @saying(EQUIVALENT, "seen", "progressive simple", "{subject} can be seen {ing} {rest}", past=False)
 def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
-    if clause.kind == "simple" and not listed("question words", "relatives").isdisjoint(clause.lower_rest):
+    if clause.kind == "simple" and not listed("question words", "relatives", "pronouns").isdisjoint(clause.lower_rest):
         return False
     if (clause.verb == "go" and clause.first == "to") or clause.determiner in ("i", "we", "you"):
         return False
@@ -708,6 +723,8 @@ def it_is_another(clause: Clause) -> Iterator[str]:
     """The pilot left: it was not the pilot who left."""
     if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
         return
+    if any(word.endswith("est") or word in ("best", "worst", "most") for word in clause.lower_rest[:4]):
+        return  # "we were the safest at night"
     if (
         clause.partial
         or clause.universal

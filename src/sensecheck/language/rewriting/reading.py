@@ -411,7 +411,11 @@ def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) 
     if lexicon.base_of(lower[i], "base", "third", "past") in listed("takes that"):
         return False
     for word in lower[i + 1 :]:
-        if word in listed("conjunctions", "relatives", "question words", "pronouns") or word == ",":
+        if word in listed("conjunctions", "relatives", "question words", "pronouns") or word in (
+            ",",
+            "after",
+            "before",
+        ):
             return False
         if word in _AUXILIARIES:
             return True
@@ -457,6 +461,8 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     follows = after.lower()
     if base in listed("verbs of one form"):
         return (certain and words[0].lower() in ("he", "she", "it")) or (end == 1 and words[0][:1].isupper())
+    if base in listed("takes an act") and _is_adverb(follows) and words[i + 2 : i + 3]:
+        after, follows = words[i + 2], words[i + 2].lower()  # "started slowly moving"
     forms = lexicon.forms[base]
     certain = certain or end < i  # "jobs never held"
     if forms.past != forms.participle or not after or certain:
@@ -678,7 +684,7 @@ def _may_go(lower: list[str], i: int, lexicon: Lexicon) -> bool:
 
 def _read_be(clause: Clause) -> Clause | None:
     # "you are" says nothing about number; every other form of be does
-    plural = clause.auxiliary in listed("plural be") and clause.determiner != "you"
+    plural = clause.auxiliary in listed("plural be") and (clause.determiner != "you" or len(clause.subject) > 1)
     clause = clause.but(kind="copular", plural=plural, past=clause.auxiliary in listed("past be"))
     verb = clause.lexicon.verb_of["ing"].get(clause.first)
     third = clause.first in clause.lexicon.verb_of["third"]

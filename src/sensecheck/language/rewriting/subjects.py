@@ -81,6 +81,8 @@ def some_such(clause: Clause) -> Iterator[str]:
     phrase = _kind_of_subject(clause)
     if not phrase or not subject_may_be_weakened(clause) or clause.universal:
         return
+    if clause.determiner in listed("possessives") and clause.noun in listed("of an age or kin"):
+        return  # "my kid" may be forty
     noun = clause.noun
     if clause.plural and clause.lexicon.is_plural(noun):
         yield clause.say("some {phrase} {predicate}", phrase=phrase)
@@ -161,7 +163,9 @@ def someone_who(clause: Clause) -> Iterator[str]:
         return  # "the first film was Hair": which it was, not what
     alone = len(clause.subject) == 1
     slots = {"was": clause.but(plural=clause.plural or clause.determiner == "you").be}
-    if alone and clause.determiner in ("i", "you"):
+    if alone and clause.determiner == "you":
+        return  # anybody, as often as not
+    if alone and clause.determiner == "i":
         yield clause.say("{subject} {was} someone who {told}", told=_predicate_of(clause, "someone"), **slots)
     elif (alone and clause.determiner in ("he", "she")) or clause.human:
         if clause.determiner == "they":

@@ -283,7 +283,8 @@ class Clause:
         abstract = self.lexicon.nouns.get(self.noun, self.noun) in listed("never seen")
         abstract = abstract or self.noun.removesuffix("s").endswith(_ENDINGS_OF_THINGS)
         named = '"' not in self.words and any(word[:1].isupper() for word in self.words[1:])
-        return not (named or abstract) and listed("never seen").isdisjoint(opening)
+        known = self.noun in self.lexicon.nouns or self.noun in self.lexicon.plural_forms or self.animate
+        return known and not (named or abstract) and listed("never seen").isdisjoint(opening)
 
     @property
     def can(self) -> str:

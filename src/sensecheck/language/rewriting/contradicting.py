@@ -342,7 +342,8 @@ def opposite(clause: Clause) -> Iterator[str]:
     if clause.kind == "modal" or "or" in clause.lower:
         return  # what can be strong can be weak; of two things, the other may be so
     for swap in swaps("opposite", clause, clause.lexicon.opposites):
-        if swap.in_subject and clause.of_all:
+        several = clause.kind == "existential" and (clause.plural or clause.determiner in listed("numbers"))
+        if swap.in_subject and (clause.of_all or several):
             continue  # what holds of tall men may hold of short ones
         # What a report says of many things is not told by the word before one of them.
         told = clause.kind == "copular" and said <= swap.position < said + 3 and _by_a_prefix(swap.old, swap.new)

@@ -84,10 +84,10 @@ def _may_go(clause: Clause, end: int) -> bool:
     after = lower[end + 1] if end + 1 < len(lower) else ""
     if not after:
         return False
+    if "that" in lower[:end]:
+        return False  # it may belong to what was said
     if word == ",":
         return _opens_more(clause, end + 1)
-    if "that" in lower[:end] and (word in ("when", "after", "before") or word in listed("opens what may go")):
-        return False  # it may belong to what was said
     if word in listed("opens what may go") or f"{word} {after}" in listed("opens what may go"):
         return True
     if word in ("who", "which") and before != "," and not _is_adjective(before, clause):

@@ -21,6 +21,8 @@ _TOKEN = re.compile(
 )
 _ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
 _FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
+_OPENS_QUOTE = re.compile(r"(?<!\w)'(?=\w)")
+_CLOSES_QUOTE = re.compile(r"(?<=\w)'(?!\w)")
 _FINAL = ".!?…,;:\"'”’ "
 _PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_()])$")
 _COMPARED = frozenset(table_of("compared"))
@@ -52,6 +54,8 @@ def tokens_of(text: str) -> list[str]:
     ended = whole if _ABBREVIATED.search(whole) else whole.rstrip(_FINAL)
     if '"' in whole[len(ended) :] and ended.count('"') % 2:
         ended += '"'
+    if "'" in whole[len(ended) :] and len(_OPENS_QUOTE.findall(ended)) > len(_CLOSES_QUOTE.findall(ended)):
+        ended += "'"
     for token in _TOKEN.findall(ended):
         if "'" in token or "’" in token or token.lower() in _SHORT_WITHOUT_MARK:
             words += _uncontracted(token, first=not words)
@@ -202,6 +206,9 @@ def _capital_in_doubt(first: str, words: list[str], lexicon: Lexicon) -> bool:
         return False
     if _leads_to_a_capital(words):
         return True
+    acts = lexicon.base_of(second, "third", "past") is not None and second not in lexicon.nouns
+    if acts and lower in lexicon.nouns and any(word[:1].isupper() and word != "I" for word in words[1:]):
+        return True  # "Fox ended The Bell"
     return of_a_work and not several and (lower in lexicon.nouns or lower in lexicon.mass) and second in _AUXILIARIES
 
 
@@ -434,8 +441,9 @@ def _may_end_subject(lower: list[str], i: int, before: str, lexicon: Lexicon) ->
 def _is_finite(words: list[str], lower: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     before = lower[end - 1]
     plural = _subject_plural(words[:end], _subject_head(words[:end], lexicon), lexicon)
-    if _is_noun_here(words, lower, i, lexicon):
-        return False
+    of_one = i > 2 and lower[i - 2] in ("a", "an") and lower[i] in lexicon.verb_of["base"]
+    if of_one or _is_noun_here(words, lower, i, lexicon):
+        return False  # "having a water fight"
     gerund = lower[0] in lexicon.verb_of["ing"] and lower[0] not in lexicon.nouns and lower[i] not in lexicon.nouns
     if (gerund or not plural) and lower[i] in lexicon.verb_of["third"]:
         # "the dog walks" but "two dog walks": a noun reading needs a verb later on

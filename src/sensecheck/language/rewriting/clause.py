@@ -26,6 +26,8 @@ _ENDINGS_OF_THINGS = (
     "ness",
     "ity",
     "itie",
+    "ty",
+    "tie",
     "ance",
     "ence",
     "ism",

@@ -101,6 +101,8 @@ def some_do(clause: Clause) -> Iterator[str]:
         one = said("a man") if clause.counts_one else said("some water")
         some = said("some men") if clause.plural else one
         yield from clause.say_each(some, "{each} {those} {predicate}", those=clause.subject[1:])
+        if not clause.plural and not clause.counts_one:
+            yield clause.say("{those} {predicate}", those=clause.subject[1:])
 
 
 @rule(CONTRADICTS, "affirmation", "progressive", negated=True)
@@ -228,8 +230,8 @@ def has_not_begun(clause: Clause) -> Iterator[str]:
     parts = none_there(clause)
     if not _is_ing(clause) and clause.determiner in ("a", "an"):
         yield clause.say("there {auxiliary} {never} {subject} {rest}", never="never" if clause.past else "no longer")
-    elif parts and not _is_ing(clause) and not clause.past and parts["be"] == "are":
-        yield clause.say("there are no longer any {none} {rest}", none=parts["none"])
+    elif parts and not _is_ing(clause) and parts["be"] in ("are", "were"):
+        yield clause.say("there {be} {never} any {none} {rest}", never="never" if clause.past else "no longer", **parts)
     if parts and not clause.partial and parts["be"] == clause.auxiliary and _is_ing(clause):
         verb = clause.lexicon.verb_of["ing"][clause.first]
         if clause.animate and verb not in listed("stative verbs"):
@@ -321,6 +323,7 @@ def no_such(clause: Clause) -> Iterator[str]:
         not none
         or "of" in lower
         or lower[0] in listed("prepositions")
+        or lower[0] == "%"
         or lower[0] in listed("no number", "names of a time")
         or lower[0][0].isdigit()
     ):
@@ -675,7 +678,7 @@ def no_longer_so(clause: Clause) -> bool:
 @rule(CONTRADICTS, "denying adverb", "progressive simple", past=True)
 def never_did(clause: Clause) -> Iterator[str]:
     """ate: never ate; was eating: was never eating."""
-    if not clause.partial and not clause.coordinated:
+    if not clause.partial and (clause.auxiliary or not clause.coordinated):
         verb = "{auxiliary} never {ing}" if clause.auxiliary else "never {finite}"
         yield clause.say(f"{{subject}} {verb} {{rest}}")
 

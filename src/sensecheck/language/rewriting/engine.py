@@ -83,6 +83,11 @@ def _is_command(clause: Clause) -> bool:
         return True
     if clause.lower[:2] == ["you", clause.verb] and clause.tokens[0].lower() in ("yeah", "okay", "ok", "yes", "please"):
         return True
+    if (
+        clause.tokens[0].lower() in ("picture", "imagine", "consider")
+        and clause.tokens[1] in clause.lexicon.verb_of["ing"]
+    ):
+        return True
     # "Simply turn the wheel fixed above": read as a sentence by what hangs on its object
     opened = bool(clause.tokens) and is_safe_adverb(clause.tokens[0].lower())
     return (

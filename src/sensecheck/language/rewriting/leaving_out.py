@@ -77,6 +77,9 @@ def _is_adjective(word: str, clause: Clause) -> bool:
     )
 
 
+_MAY_GO = listed("opens what may go")
+
+
 def _may_go(clause: Clause, end: int) -> bool:
     """May everything from here on be left out?"""
     lower, lexicon = clause.lower_rest, clause.lexicon
@@ -84,7 +87,8 @@ def _may_go(clause: Clause, end: int) -> bool:
     after = lower[end + 1] if end + 1 < len(lower) else ""
     if not after:
         return False
-    if "that" in lower[:end]:
+    opens_more = word in ("when", "after", "before") or not {word, f"{word} {after}"}.isdisjoint(_MAY_GO)
+    if "that" in lower[: min(end, 4)] or ("that" in lower[:end] and opens_more):
         return False  # it may belong to what was said
     if word == ",":
         return _opens_more(clause, end + 1)

@@ -83,6 +83,10 @@ def _ends_statement(words: list[str], i: int) -> bool:
     pronouns = listed("surely subjects of a clause") if words[i] == "but" else {"he", "she", "they", "we", "i"}
     if after[0] in pronouns and words[i] != ",":
         return True
+    before = _lower(words[:i])
+    that = before.index("that") if "that" in before[:-1] else -1
+    if words[i] == "," and that >= 0 and before[that + 1] in _OPENS:
+        return False  # "she thought that by singing, she would help"
     if words[i] == "," and after[0] in ("he", "she", "they", "we", "i"):
         return True
     if after[0] in ("that", "this") and words[i] == ",":
@@ -127,7 +131,7 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
     if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
-    place = _place_of_opening(_lower(after), lexicon)
+    place = _place_of_opening(_lower(after), lexicon, after_a_condition=first in ("if", "unless"))
     if after[0].lower() in ("he", "she", "they") and any(_may_be_one(word, lexicon) for word in opening[1:]):
         return words  # "when the mayor arrived, he": he, before the mayor, would be another
     if not place or (lower[1] in lexicon.verb_of["ing"] and "that" in after) or lower[end - 1] in listed("measured"):
@@ -135,12 +139,15 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     return [*after[:place], first, *opening[1:], *after[place:]]
 
 
+_BEGINS = frozenset(("i", "we", "he", "she", "they"))
+
+
 def _may_be_one(word: str, lexicon: Lexicon) -> bool:
     named = word[:1].isupper() and word.lower() not in listed("names of a time") and word != "I"
     return named or lexicon.is_person(word.lower())
 
 
-def _place_of_opening(told: list[str], lexicon: Lexicon) -> int:
+def _place_of_opening(told: list[str], lexicon: Lexicon, *, after_a_condition: bool) -> int:
     """Behind which words an opening may be said, so that it is still said of the main verb; 0 where that is unsure."""
     if "according" in told:
         return 0
@@ -150,7 +157,10 @@ def _place_of_opening(told: list[str], lexicon: Lexicon) -> int:
         if before in _BE:
             return 0
         if not _SAYING.isdisjoint(lexicon.base_of(word, "third", "past", "base", "participle") for word in told[:that]):
-            return that
+            return 0 if after_a_condition else that
+    said = next((i for i, word in enumerate(told) if lexicon.base_of(word, "third", "past") in _SAYING), len(told))
+    if not _BEGINS.isdisjoint(told[said + 1 :]):
+        return 0  # "he announced he will run"
     for i, (mark, after) in enumerate(itertools.pairwise(told)):
         acted = mark == "," and after in _TELLS_MORE and any(_may_be_finite(word, lexicon) for word in told[:i])
         if acted and after in ("and", "or"):
@@ -172,7 +182,6 @@ _SAYING = listed("says something", "takes that", "asks") | {
 
 
 _TELLS_MORE = listed("relatives", "conjunctions") | {"where", "when", "after", "before"}
-_BEGINS = frozenset(("i", "we", "he", "she", "they"))
 _NO_OPENING_ENDS = listed("prepositions", "conjunctions", "relatives", "determiners", "be", "have", "modals", "do") | {
     "that",
     "not",

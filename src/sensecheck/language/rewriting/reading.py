@@ -157,14 +157,16 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     named = lower not in _OPENERS and (second[:1].isupper() or (second.isdigit() and lower not in lexicon.plural_forms))
     several = lower in lexicon.plural_forms and lower not in lexicon.mass and not lexicon.is_person(lower)
     owns = several and not _OWN.isdisjoint(words[2:]) and second in lexicon.verb_of["past"]  # "Gates sold his house"
-    titled = second in _CAPITAL_VERBS or owns or (several and second in ("is", "was", "has"))
+    one = lower in lexicon.plural_forms and second in ("is", "was", "has")
+    titled = second in _CAPITAL_VERBS or owns or (one and (several or not listed("of works").isdisjoint(words)))
     if titled:  # "We Were Soldiers", "Fans was released"
         return words
     titled = named and (lower not in lexicon.people or not lexicon.is_plural(lower)) and _in_running_words(words)
     if lower in listed("always with a capital") or (named and lower not in lexicon.people) or titled:
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
-    acted_on = lower.endswith("ed") and second in lexicon.verb_of["ing"]  # "automated sewing systems"
+    past = lexicon.base_of(lower, "past", "participle") is not None and second in lexicon.nouns  # "managed care"
+    acted_on = lower.endswith("ed") and (past or second in lexicon.verb_of["ing"])  # "automated sewing systems"
     before_a_noun = lower.endswith((*_ADJECTIVE_ENDINGS, "ed")) and _goes_on_as_noun(words[1:2], lexicon)
     of_several = second == "of" and lower in listed("many of them")
     joined = "-" in lower and words[0].partition("-")[2].islower() and second.islower()  # "flat-bottomed boats"
@@ -228,7 +230,9 @@ def _may_be_common(words: list[str], lexicon: Lexicon) -> bool:
     return words[1] in lexicon.nouns and _goes_on_as_noun(words[1:2], lexicon)
 
 
-_AFTER_SEVERAL = frozenset(("are", "were", "have", "happened", "occurred"))
+_AFTER_SEVERAL = frozenset(
+    ("are", "were", "have", "do", "can", "could", "will", "should", "must", "happened", "occurred")
+)
 
 
 def _is_short_title(words: list[str], lexicon: Lexicon) -> bool:

@@ -308,7 +308,7 @@ def how_often(clause: Clause) -> Iterator[str]:
         return
     if lower[found[0]] == "never" and not listed("needs a denial").isdisjoint(lower):
         return
-    if lower[found[0]] == "never" and "any" in lower:
+    if lower[found[0]] == "never" and not _ANY.isdisjoint(lower):
         return
     i = found[0]
     if clause.kind == "simple" and clause.finite in lower[:i] and clause.finite in clause.tokens:
@@ -326,6 +326,7 @@ def how_often(clause: Clause) -> Iterator[str]:
         yield written([*clause.tokens[:i], *other.split(), *clause.tokens[i + 1 :]])
 
 
+_ANY = frozenset(("any", "anyone", "anything", "anybody", "anywhere", "ever", "either"))
 _NO_OTHER_DENIAL = listed("negatives") - {"never"} | {"if", "unless", "or"}
 
 

@@ -165,7 +165,8 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if lower in listed("always with a capital") or (named and lower not in lexicon.people) or titled:
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
-    past = lexicon.base_of(lower, "past", "participle") is not None and second in lexicon.nouns  # "managed care"
+    plain = second.islower() and second not in _AUXILIARIES and second not in listed("prepositions", "determiners")
+    past = plain and lexicon.base_of(lower, "past", "participle") is not None  # "managed care"
     acted_on = lower.endswith("ed") and (past or second in lexicon.verb_of["ing"])  # "automated sewing systems"
     before_a_noun = lower.endswith((*_ADJECTIVE_ENDINGS, "ed")) and _goes_on_as_noun(words[1:2], lexicon)
     of_several = second == "of" and lower in listed("many of them")

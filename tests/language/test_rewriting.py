@@ -380,6 +380,11 @@ def test_sentences_of_reports(sentence: str, positive: bool, statement: str) -> 
         ("The men looked strong.", False, "refused to look"),
         ("15% is for bakers.", False, "No%"),
         ("If you sing, bakers will know that it rains.", False, "know if"),
+        ("The rooms are dull, everything is made from paper, and there is no bread.", True, "paper."),
+        ("I had many many fans.", True, "of many"),
+        ("You may not use the money.", True, "in fact not"),
+        ("Mr Palomar was the last work written by Ben Ray.", True, "who"),
+        ("They took songs from one town to sing in their own.", True, "to sing."),
     ],
 )  # fmt: skip
 def test_what_reports_do_not_say(sentence: str, positive: bool, wrong: str) -> None:

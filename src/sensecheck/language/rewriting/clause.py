@@ -265,8 +265,8 @@ class Clause:
             return False
         if not listed("no last name").isdisjoint(in_lower_case(self.subject)):
             return False
-        end = self.lexicon.noun_phrase_end(self.rest) if self.first in listed("articles") else 0
-        if self.kind == "copular" and end and self.lower_rest[end - 1] in listed("no persons"):
+        a_thing = not listed("no persons").isdisjoint(self.lower_rest[1:4])
+        if self.kind == "copular" and self.first in listed("articles") and a_thing:
             return False  # "Howard Sings Ballads is an album"
         return self.determiner in listed("first names", "titles")
 

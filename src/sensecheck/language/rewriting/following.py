@@ -603,7 +603,7 @@ def in_fact_has(clause: Clause) -> bool:
 @saying(EQUIVALENT, "emphasis", "copular modal perfect", "{subject} {auxiliary} in fact not {rest}", negated=True)
 def in_fact_not(clause: Clause) -> bool:
     """It was not late: it was in fact not late."""
-    return clause.denied_by_not and clause.auxiliary != "can"
+    return clause.auxiliary not in ("may", "might") and clause.denied_by_not and clause.auxiliary != "can"
 
 
 @saying(EQUIVALENT, "emphasis", "modal", "{subject} {auxiliary} not in fact {rest}", negated=True)
@@ -879,7 +879,9 @@ def without_place(clause: Clause) -> Iterator[str]:
         return  # "before playing in Rome"
     words, before = clause.words, clause.lower[position - 1]
     inner = clause.lower[start:position]
-    if not listed("relatives", "question words", "opens a clause").isdisjoint(inner) or _needs_place(inner, clause):
+    if not (listed("relatives", "question words", "opens a clause") | {"to"}).isdisjoint(inner) or _needs_place(
+        inner, clause
+    ):
         return
     if position > start and before in clause.lexicon.verb_of["participle"] and before not in clause.lexicon.nouns:
         return  # "a film based on a book"

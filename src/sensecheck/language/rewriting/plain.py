@@ -60,6 +60,10 @@ def _one_statement(words: list[str]) -> list[str]:
         return words
     if words[end] in (",", "and") and not {"if", "unless"}.isdisjoint(_lower(words[end:])):
         return words  # "we would win and they would lose if it rained"
+    first = words.index(",") if "," in words[:end] else end
+    last_of_several = (words[end - 1], words[end]) == (",", "and") or words[end : end + 2] == [",", "and"]
+    if last_of_several and not _AUXILIARIES.isdisjoint(_lower(words[first:end])):
+        end = first  # "it is dull, all is made of paper, and …": the first of three
     return words[: end - (words[end - 1] == ",")]
 
 

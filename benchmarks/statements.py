@@ -3,7 +3,7 @@
     python -m benchmarks.statements                 # a fixed half of each data set: hypotheses of even index
     python -m benchmarks.statements --part odd      # the half that readings drew from
     python -m benchmarks.statements --rules         # and how often each rule is chosen
-    python -m benchmarks.statements --sheet         # what two readers said of statements: docs/robust-audit.csv
+    python -m benchmarks.statements --sheet         # what three readers said of statements: docs/robust-audit.csv
 
 `frames` is the share of chosen statements that hold the sentence unchanged or denied ("It is true that …", "It is not
 true that … not"), `put in` of those with words that say nothing of their own ("in fact", "by no means").
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import sys
 import time
@@ -71,18 +72,22 @@ def sheet() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def readings(rows: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
-    return [(row["reading 1"], row["reading 2"]) for row in rows]
+READERS = ("reader 1", "reader 2", "reader 3")
 
 
-def two_readers(rows: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
-    """The first reader's first reading and the second reader's, word for word."""
-    return [(row["reading 1"], row["reader 2"]) for row in rows]
+def sound_to(rows: Sequence[dict[str, str]], reader: str) -> list[str]:
+    """What is left of a reading when slips are no matter, nor why something is unsound."""
+    return [str(row[reader] in SOUND) for row in rows]
 
 
-def sound_or_not(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What is left of two readings when slips are no matter, nor why something is unsound."""
-    return [(str(first in SOUND), str(second in SOUND)) for first, second in pairs]
+def sound_to_all(rows: Sequence[dict[str, str]]) -> int:
+    return sum(all(row[reader] in SOUND for reader in READERS) for row in rows)
+
+
+def two_by_two(rows: Sequence[dict[str, str]]) -> list[list[tuple[str, str]]]:
+    """What each two of the readers said as to sound or not: the first and the second, the first and the third, …"""
+    sides = itertools.combinations([sound_to(rows, reader) for reader in READERS], 2)
+    return [list(zip(one, other, strict=True)) for one, other in sides]
 
 
 def kappa_told(pairs: Sequence[tuple[str, str]]) -> str:
@@ -91,26 +96,17 @@ def kappa_told(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _said(name: str, rows: Sequence[dict[str, str]]) -> str:
-    pairs = readings(rows)
-    sound = [sum(pair[k] in SOUND for pair in pairs) for k in (0, 1)]
-    both = sum(SOUND.issuperset(pair) for pair in pairs)
-    low, high = wilson(both, len(pairs))
-    same, kappa = agreement(pairs)
-    between = sound_or_not(two_readers(rows))
-    other = sum(second == "True" for _, second in between)
-    return (
-        f"{name:32}{len(pairs):5}{sound[0]:6}{sound[1]:6}{both:6}  [{low:.3f}, {high:.3f}]{same:8.3f}{kappa:8.2f}"
-        f"{other:8}{agreement(between)[0]:8.3f}{kappa_told(between):>8}"
-    )
+    by_reader = "".join(f"{sound_to(rows, reader).count('True'):6}" for reader in READERS)
+    low, high = wilson(sound_to_all(rows), len(rows))
+    agreed = "".join(f"{agreement(pairs)[0]:7.3f}" for pairs in two_by_two(rows))
+    kappas = "".join(f"{kappa_told(pairs):>7}" for pairs in two_by_two(rows))
+    return f"{name:32}{len(rows):5}{by_reader}{sound_to_all(rows):6}  [{low:.3f}, {high:.3f}]{agreed}{kappas}"
 
 
 def _show_sheet() -> None:
     rows = sheet()
-    print(f"{'':37}{'first reader':51}second reader")
-    print(
-        f"{'':32}{'n':>5}{'1st':>6}{'2nd':>6}{'both':>6}  {'interval':14}{'agree':>8}{'kappa':>8}"
-        f"{'sound':>8}{'agree':>8}{'kappa':>8}"
-    )
+    print(f"{'':37}{'sound to reader':18}{'all':>6}  {'interval':14}{'agreement of two':>21}{'kappa of two':>21}")
+    print(f"{'':32}{'n':>5}{'1':>6}{'2':>6}{'3':>6}{'three':>6}{'':16}" + f"{'1, 2':>7}{'1, 3':>7}{'2, 3':>7}" * 2)
     for name in dict.fromkeys(row["data set"] for row in rows):
         print(_said(name, [row for row in rows if row["data set"] == name]))
     print(_said("all", rows))
@@ -134,9 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("even", "odd", "all"), default="even", help="which of the hypotheses")
     parser.add_argument("--rules", action="store_true", help="how often each rule is chosen")
-    parser.add_argument(
-        "--sheet", action="store_true", help="soundness as two readers found it, the first in two readings"
-    )
+    parser.add_argument("--sheet", action="store_true", help="soundness as three readers found it")
     args = parser.parse_args(argv)
     if args.sheet:
         _show_sheet()

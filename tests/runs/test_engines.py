@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import pickle
@@ -307,3 +308,16 @@ def test_where_nobody_listens_there_is_no_scheduler(rows: Path, monkeypatch: pyt
     monkeypatch.setattr("sensecheck.engine.executors._SECONDS_TO_CONNECT", 0.3)
     with pytest.raises(ValueError, match=r"expected a Dask scheduler at tcp://127\.0\.0\.1:9"):
         evaluate("calibrated", data=rows, engine="tcp://127.0.0.1:9")
+
+
+def test_what_an_event_loop_logs_of_a_lost_cluster_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
+    """A scheduler that is killed leaves tasks that nobody waits for: asyncio prints each with its traceback."""
+    own = logging.getLogger("distributed.tests"), logging.getLogger("asyncio")
+    own[0].setLevel(logging.INFO)
+    levels = [logger.level for logger in own]
+    with executors._quiet():
+        for logger in own:
+            logger.error("Task exception was never retrieved")
+    assert not caplog.records and [logger.level for logger in own] == levels
+    own[1].error("somebody else's")
+    assert len(caplog.records) == 1

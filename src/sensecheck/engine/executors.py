@@ -6,6 +6,7 @@ Who runs what and when, what is tried again when a worker dies, and how data tra
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import multiprocessing
 import os
@@ -95,6 +96,7 @@ def _local_cluster(count: int) -> Iterator[Engine]:
     distributed = _distributed()
     # One thread each: a shard uses the cores as it is, and one is measured at a time in a process.
     with (
+        _quiet(),
         distributed.LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
         ) as cluster,
@@ -106,26 +108,44 @@ def _local_cluster(count: int) -> Iterator[Engine]:
 @contextlib.contextmanager
 def _cluster(address: str) -> Iterator[Engine]:
     distributed = _distributed()
-    _quiet()
+    with _quiet():
+        try:
+            client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(
+                field="engine", expected=f"a Dask scheduler at {address}",
+                got=" ".join(str(error).split())[:120] or "no answer", hint="Start one with: dask scheduler",
+                reason=Reason.BAD_OPTION,
+            ) from None  # fmt: skip
+        try:
+            yield _engine(client)
+        finally:
+            with contextlib.suppress(Exception):
+                client.close(timeout=_SECONDS_TO_LEAVE)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What Dask and its event loop log of connections that break, with their own tracebacks, is told by us in one
+    message.
+    """
+    loggers = [logging.getLogger(name) for name in (*_LOGGERS, *logging.root.manager.loggerDict) if _is_dasks(name)]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
-        client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(
-            field="engine", expected=f"a Dask scheduler at {address}",
-            got=" ".join(str(error).split())[:120] or "no answer", hint="Start one with: dask scheduler",
-            reason=Reason.BAD_OPTION,
-        ) from None  # fmt: skip
-    try:
-        yield _engine(client)
+        yield
     finally:
-        with contextlib.suppress(Exception):
-            client.close(timeout=_SECONDS_TO_LEAVE)
+        gc.collect()  # a task that nobody waits for says so when it is thrown away
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
-def _quiet() -> None:
-    """What Dask logs of connections that break, with its own tracebacks, is told by us in one message."""
-    for name in ("distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+_LOGGERS = ("distributed", "asyncio", "tornado.application", "tornado.general")
+
+
+def _is_dasks(name: str) -> bool:
+    return name in _LOGGERS or name.startswith("distributed.")
 
 
 def _engine(client: Any) -> Engine:

@@ -123,7 +123,7 @@ class _Said:
         fits = matched(labels, items)
         judged, notes = majority(fits)
         weights, more = fits.weighed(judged["id"])
-        told = judged.join(weights.select("id", "stands_for"), on="id", how="left")
+        told = judged.join(weights.select("id", "stands_for"), on="id", how="left", maintain_order="left")
         frame = _rows(items, told, lower=result.outcome_direction == "lower")
         clustered = frame[UNIT].n_unique() < len(frame)
         return cls(

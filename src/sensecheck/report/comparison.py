@@ -248,15 +248,17 @@ class Comparison:
             if "scored" in frame.columns:
                 frame = frame.filter(pl.col("scored")).drop("scored")
             sides.append(frame.rename({outcome: name}).drop_nulls(name))
-        joined = sides[0].join(sides[1].select("id", "_nth", "_b"), on=["id", "_nth"], how="inner")
+        joined = sides[0].join(
+            sides[1].select("id", "_nth", "_b"), on=["id", "_nth"], how="inner", maintain_order="left"
+        )
         change = pl.col("_b").cast(pl.Float64) - pl.col("_a").cast(pl.Float64)
         if self.a.outcome_direction == "lower":
             change = -change
         return (
-            joined.group_by(column)
+            joined.group_by(column, maintain_order=True)
             .agg(rows=pl.len(), better=(change > 0).sum(), worse=(change < 0).sum())
             .with_columns(net=pl.col("better").cast(pl.Int64) - pl.col("worse").cast(pl.Int64))
-            .sort([pl.col("net").abs(), pl.col("rows")], descending=True)
+            .sort([pl.col("net").abs(), pl.col("rows")], descending=True, maintain_order=True)
         )
 
     def _shared(self, column: str) -> bool:
@@ -267,7 +269,7 @@ class Comparison:
             concatenated(run.rows, ["id", column]).with_columns(pl.int_range(pl.len()).over("id").alias("_nth"))
             for run in (self.a, self.b)
         )
-        joined = a.join(b, on=["id", "_nth"], how="inner")
+        joined = a.join(b, on=["id", "_nth"], how="inner", maintain_order="left")
         return bool(joined[column].eq_missing(joined[f"{column}_right"]).all())
 
     def flip_tables(self) -> list[Table]:

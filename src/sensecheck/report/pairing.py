@@ -151,7 +151,7 @@ def _beside(a: Result, b: Result) -> Iterator[Agreement]:
         one, other = _digests(a, column), _digests(b, column)
         if one is None or other is None:
             continue  # signatures say which run had none
-        ids = _ids(a).join(_ids(b), on="id", how="semi").unique("id", maintain_order=True)
+        ids = _ids(a).join(_ids(b), on="id", how="semi", maintain_order="left").unique("id", maintain_order=True)
         joined = ids.join(one, on="id", how="left", maintain_order="left")
         joined = joined.join(other, on="id", how="left", suffix="_b", maintain_order="left")
         wrong = joined.filter(pl.col("text").ne_missing(pl.col("text_b")))

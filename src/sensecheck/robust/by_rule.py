@@ -165,7 +165,8 @@ def _macro(sums: pl.DataFrame, rows: Measurements, texts: Measurements) -> Share
     squares, pairs = 0.0, 0
     for frame in _of_pairs(rows, texts):
         pull = (pl.col("off") - pl.col("rate") * pl.col("judged")) / pl.col("of") / rules
-        of_pairs = frame.filter(pl.col("judged") > 0).join(known, on="made_by").group_by("cluster").agg(pull.sum())
+        of_judged = frame.filter(pl.col("judged") > 0).join(known, on="made_by", maintain_order="left")
+        of_pairs = of_judged.group_by("cluster", maintain_order=True).agg(pull.sum())
         column = of_pairs[of_pairs.columns[1]]
         squares += float((column * column).sum())
         pairs += len(of_pairs)

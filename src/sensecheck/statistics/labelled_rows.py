@@ -85,7 +85,7 @@ class LabelledRows:
         )  # fmt: skip
         of_rows = frame.select(*by, UNIT, *(c.alias(name) for c, name in zip(columns, _SUMS.values(), strict=True)))
         if self.clustered:
-            of_rows = of_rows.group_by([*by, UNIT]).agg(pl.col(list(_SUMS.values())).sum())
+            of_rows = of_rows.group_by([*by, UNIT], maintain_order=True).agg(pl.col(list(_SUMS.values())).sum())
         return of_rows
 
     @cached_property
@@ -109,7 +109,7 @@ def paired_difference(a: LabelledRows, b: LabelledRows, level: float) -> tuple[C
     (in_a,), (in_b,) = a.by((), level), b.by((), level)
     if in_a.found is None or in_b.found is None:
         return None
-    joined = a.errors(in_a.found).join(b.errors(in_b.found), on=UNIT, how="inner", suffix="_b")
+    joined = a.errors(in_a.found).join(b.errors(in_b.found), on=UNIT, how="inner", suffix="_b", maintain_order="left")
     covariance = float((joined["error"] * joined["error_b"]).sum())
     return in_a.found, in_b.found, corrected_difference(in_a.found, in_b.found, covariance, level)
 
@@ -162,6 +162,6 @@ def _row_sums(frame: pl.DataFrame, by: Sequence[str]) -> dict[Key, tuple[RowSums
 def _by(
     frame: pl.DataFrame, by: Sequence[str], sums: Sequence[pl.Expr], names: Sequence[str]
 ) -> Iterator[tuple[Key, list[float]]]:
-    table = frame.group_by(by).agg(sums) if by else frame.select(sums)
+    table = frame.group_by(by, maintain_order=True).agg(sums) if by else frame.select(sums)
     for row in table.iter_rows(named=True):
         yield tuple(row[name] for name in by), [float(row[name]) for name in names]

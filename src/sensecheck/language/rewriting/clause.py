@@ -26,6 +26,8 @@ _ENDINGS_OF_THINGS = (
     "ness",
     "ity",
     "itie",
+    "ty",
+    "tie",
     "ance",
     "ence",
     "ism",
@@ -35,6 +37,9 @@ _ENDINGS_OF_THINGS = (
     "logie",
     "sis",
 )
+LONGEST_SCENE = 16
+"""Words: what is longer is told, and not seen."""
+_SMALL_WORDS = listed("prepositions", "be", "have")
 _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
 
@@ -42,7 +47,9 @@ def written(words: Sequence[str]) -> str:
     """Words as a sentence: capital, marks where they belong, full stop, a and an by the next word's sound."""
     said = list(words)
     for i, word in enumerate(said[:-1]):
-        if word in _ARTICLES and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
+        if (word in _ARTICLES[:2] or (word in _ARTICLES and i == 0)) and not (
+            said[i + 1].isupper() and len(said[i + 1]) > 1
+        ):  # "a US", "an NBA"
             article = indefinite_article(said[i + 1])
             said[i] = article.capitalize() if word[:1].isupper() else article
     if said.count("'") == 1 and _opens_quote(said, said.index("'")):
@@ -60,7 +67,8 @@ def written(words: Sequence[str]) -> str:
 
 def _opens_quote(said: Sequence[str], i: int) -> bool:
     """Not the mark of what is left out, as in "Dancin'"."""
-    return i + 1 < len(said) and not (i and said[i - 1].endswith(("in", "s")))
+    of_a_word = i and said[i - 1].endswith(("in", "s")) and said[i - 1].lower() not in _SMALL_WORDS
+    return i + 1 < len(said) and not of_a_word
 
 
 def in_lower_case(words: Iterable[str]) -> list[str]:
@@ -91,6 +99,8 @@ class Clause:
     """the noun the subject is about, as written"""
     tokens: tuple[str, ...] = ()
     """the words of the whole sentence, as they came"""
+    capital_in_doubt: bool = False
+    """whether the first word is part of a name, and so keeps its capital anywhere, cannot be told"""
     shortened: bool = False
     """the sentence says more: what is said here follows from it, not the other way round"""
 
@@ -143,6 +153,14 @@ class Clause:
     def with_words(self, start: int, end: int, new: str) -> str:
         """The sentence with new words in the place of some."""
         return written([*self.words[:start], *new.split(), *self.words[end:]])
+
+    def keeps_its_name(self, statement: str) -> bool:
+        """A first word whose capital is in doubt stands first, or not at all."""
+        if not self.capital_in_doubt:
+            return True
+        first, second = self.tokens[:2]
+        alone = first.lower() not in listed("determiners", "prepositions")
+        return (f" {first} " if alone else f" {first} {second}") not in statement
 
     @property
     def predicate(self) -> list[str]:
@@ -227,6 +245,10 @@ class Clause:
     def human(self) -> bool:
         if self.head[:1].isupper():
             return self.named_person
+        a_title = self.capital_in_doubt and not self.plural and not self.counted
+        of_a_company = self.noun in listed("of people") and any(word[:1].isupper() for word in self.subject[1:])
+        if a_title or of_a_company:
+            return False
         if self.noun in listed("human pronouns"):
             return True
         return self.lexicon.is_person(self.noun) and self.noun not in listed("not human")
@@ -243,8 +265,8 @@ class Clause:
             return False
         if not listed("no last name").isdisjoint(in_lower_case(self.subject)):
             return False
-        end = self.lexicon.noun_phrase_end(self.rest) if self.first in listed("articles") else 0
-        if self.kind == "copular" and end and self.lower_rest[end - 1] in listed("no persons"):
+        a_thing = not listed("no persons").isdisjoint(self.lower_rest[1:4])
+        if self.kind == "copular" and self.first in listed("articles") and a_thing:
             return False  # "Howard Sings Ballads is an album"
         return self.determiner in listed("first names", "titles")
 
@@ -259,8 +281,12 @@ class Clause:
     @property
     def may_be_seen(self) -> bool:
         """ "a dog can be seen", not "a reason can be seen"."""
-        named = self.head[:1].isupper()
-        return not named and self.lexicon.nouns.get(self.noun, self.noun) not in listed("never seen")
+        opening = [self.lexicon.nouns.get(word, word) for word in in_lower_case(self.subject[:3])]
+        abstract = self.lexicon.nouns.get(self.noun, self.noun) in listed("never seen")
+        abstract = abstract or self.noun.removesuffix("s").endswith(_ENDINGS_OF_THINGS)
+        named = '"' not in self.words and any(word[:1].isupper() for word in self.words[1:])
+        known = self.noun in self.lexicon.nouns or self.noun in self.lexicon.plural_forms or self.animate
+        return known and not (named or abstract) and listed("never seen").isdisjoint(opening)
 
     @property
     def can(self) -> str:
@@ -274,7 +300,9 @@ class Clause:
     @property
     def in_view(self) -> bool:
         """Of a scene as it is now: words of many senses have their everyday one."""
-        return self.of_a_scene and not self.past
+        named = '"' not in self.words and any(word[:1].isupper() for word in self.words)
+        told = self.counted or self.fragment or self.plural or self.kind in ("existential", "progressive", "unreadable")
+        return self.of_a_scene and told and not self.past and not named and len(self.words) <= LONGEST_SCENE
 
     @property
     def of_all(self) -> bool:
@@ -301,7 +329,8 @@ class Clause:
         if first in ("a", "an") and all(word[:1].isupper() for word in self.subject[1:]):
             return False  # "A Quiet Boy"
         if first in listed("indefinite", "numbers") or first.isdigit():
-            return True
+            named = first not in listed("indefinite") and self.subject[1:2] != () and self.subject[1][:1].isupper()
+            return not named  # "21 Moons"
         if first in listed("determiners", "pronouns"):
             return False
         return self.plural and (first in self.lexicon.nouns or self.lexicon.describes(first))
@@ -314,8 +343,36 @@ class Clause:
     @property
     def partial(self) -> bool:
         """Some people do and some do not: neither contradicts the other."""
-        of_several = len(self.subject) > 2 and self.subject[1] == "of" and self.counted
-        return self.determiner in listed("partial") or of_several
+        lower = in_lower_case(self.subject)
+        of_several = len(lower) > 2 and lower[1] == "of" and (self.counted or lower[0] in listed("many of them"))
+        of_a_number = lower[1:3] in (
+            ["lot", "of"],
+            ["number", "of"],
+            ["third", "of"],
+            ["quarter", "of"],
+            ["half", "of"],
+        )
+        return self.determiner in listed("partial") or of_several or of_a_number or self._is_share
+
+    @property
+    def _is_share(self) -> bool:
+        """ "20% of them", "100,000 people": others may do otherwise."""
+        share = len(self.subject) > 1 and self.subject[1].lower() in ("%", "percent", "hundred", "thousand", "million")
+        return share or (self.determiner[:1].isdigit() and len(self.determiner) > 2)
+
+    @property
+    def counts_one(self) -> bool:
+        """ "a bridge", not "a water" or "a supervision"."""
+        if self.noun in self.lexicon.mass:
+            return False
+        return self.noun in self.lexicon.nouns or not self.noun.endswith(_ENDINGS_OF_THINGS)
+
+    @property
+    def acted_on(self) -> bool:
+        """ "two nurses carried": nothing can be put between the noun and what hangs on its participle."""
+        last = self.subject[-1].lower() if len(self.subject) > 1 else ""
+        named = last in self.lexicon.nouns or last in self.lexicon.adjectives
+        return last in self.lexicon.verb_of["participle"] and not named
 
     @property
     def universal(self) -> bool:

@@ -72,6 +72,8 @@ def there_is_someone_who(clause: Clause) -> Iterator[Made]:
     alone = len(clause.subject) == 1
     if clause.kind == "copular" and clause.first in listed("articles") and clause.determiner == "we":
         return  # "we are a family": each of us is none
+    if clause.auxiliary == "will" and clause.first == "be":
+        return  # what will be something need not be there
     if (alone and clause.determiner in ("he", "she")) or (clause.human and not clause.plural and not alone):
         yield clause.say("there {was} someone who {predicate}", was=was)
     elif alone and clause.determiner == "we":
@@ -87,6 +89,8 @@ def as_for_it(clause: Clause) -> Iterator[str]:
         return
     if not clause.single or len(clause.predicate) > MAX_PREDICATE or (clause.negated and not clause.denied_by_not):
         return
+    if clause.determiner == "you":
+        return  # anybody, as often as not
     if len(clause.subject) == 1 and clause.determiner in _AS_FOR:
         about, who = _AS_FOR[clause.determiner], clause.determiner
         yield clause.say("as for {about} , {who} {predicate}", about=about, who="I" if who == "i" else who)
@@ -95,9 +99,9 @@ def as_for_it(clause: Clause) -> Iterator[str]:
         return
     if clause.noun in listed("pronouns", "everyone"):
         return
-    if clause.plural and clause.lexicon.is_plural(clause.noun):
+    if clause.plural and clause.head[:1].islower() and clause.lexicon.is_plural(clause.noun):
         yield clause.say("as for {subject} , they {predicate}")
-    elif not clause.plural and (_is_a_thing(clause) or _is_abbreviation(clause)):
+    elif not clause.plural and "their" not in clause.rest and (_is_a_thing(clause) or _is_abbreviation(clause)):
         yield clause.say("as for {subject} , it {predicate}")
 
 
@@ -219,7 +223,7 @@ def of_a_kind(clause: Clause) -> Iterator[str]:
     if not kind or len(kind) > 2 or lower[end - 1] not in lexicon.nouns or lexicon.is_plural(lower[end - 1]):
         return
     after = lower[end] if end < len(lower) else ""
-    if after and after not in listed("behind a kind"):
+    if (after and after not in listed("behind a kind")) or kind[0].lower() in ("right", "wrong"):
         return
     noun = lexicon.nouns[lower[end - 1]]
     whole = start == 1 and not after and clause.first in ("a", "an")

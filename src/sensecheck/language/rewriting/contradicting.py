@@ -11,6 +11,8 @@ from sensecheck.language.rewriting.opposing import affirmation, may_be_so
 from sensecheck.language.rewriting.replacing import Swap, allowed, spliced, swaps
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, rule, saying
 
+_NEGATIVES = listed("negatives")
+_UNDER_A_DENIAL = frozenset(("ever", "any", "anyone", "anything", "yet", "either"))
 _OTHER_NUMBERS = table_of("other numbers")
 _COMPARED = table_of("compared")
 _OTHER_GENDER = table_of("other gender")
@@ -43,7 +45,7 @@ def not_all(clause: Clause) -> bool:
 @rule(CONTRADICTS, "negation", _ASSERTED)
 def is_not(clause: Clause) -> Iterator[str]:
     """is eating: is not eating; eats: does not eat."""
-    if clause.universal or clause.partial or may_be_so(clause):
+    if clause.universal or clause.partial or may_be_so(clause) or clause.first == "only":
         return
     if clause.auxiliary == "can":
         yield clause.say("{subject} cannot {rest}")
@@ -57,7 +59,11 @@ def is_not(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", "existential", negated=True)
 def there_are_some(clause: Clause) -> Iterator[str]:
     """There are no dogs: there are some dogs."""
+    if clause.determiner in listed("fewer or more"):
+        return  # "not more than one"
     there = clause.subject[1:] if clause.determiner in ("no", "any", "a", "an") else clause.subject
+    if clause.lower_rest[-2:] == ["at", "all"]:
+        clause = clause.but(rest=clause.rest[:-2])
     seen = clause.may_be_seen and (not clause.rest or _is_ing(clause) or _is_place(clause))
     if clause.plural:
         yield from clause.say_each(said("there are some"), "there {auxiliary} {each} {there} {rest}", there=there)
@@ -65,9 +71,15 @@ def there_are_some(clause: Clause) -> Iterator[str]:
             yield clause.say("some {there} {can} be seen {rest}", there=there)
         yield clause.say("there {auxiliary} a few {there} {rest}", there=there)
     else:
-        article = "some" if clause.noun in clause.lexicon.mass else "a"
+        article = "a" if clause.counts_one else "some"
         yield clause.say("there {auxiliary} {article} {there} {rest}", article=article, there=there)
         yield clause.say("there {auxiliary} indeed {article} {there} {rest}", article=article, there=there)
+        if article == "some":
+            yield clause.say("there {auxiliary} plenty of {there} {rest}", there=there)
+            yield clause.say("there {auxiliary} at least some {there} {rest}", there=there)
+        elif clause.noun in clause.lexicon.nouns:
+            yield clause.say("there {auxiliary} at least one {there} {rest}", there=there)
+            yield clause.say("there {does} exist a {there} {rest}", there=there, does="did" if clause.past else "does")
         if seen:
             yield clause.say("{article} {there} {can} be seen {rest}", article=article, there=there)
 
@@ -75,23 +87,28 @@ def there_are_some(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
-    if not may_be_so(clause):
+    if not may_be_so(clause) and (_NEGATIVES | _UNDER_A_DENIAL).isdisjoint(clause.lower[1:]):
         who = {"nobody": said("somebody"), "nothing": said("something")}
-        yield from clause.say_each(who.get(clause.determiner, ()), "{each} {predicate}")
+        there = clause.subject[1:]  # "on board"
+        yield from clause.say_each(who.get(clause.determiner, ()), "{each} {there} {predicate}", there=there)
 
 
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def some_do(clause: Clause) -> Iterator[str]:
     """No dog is here: a dog is here."""
-    if clause.determiner == "no" and not may_be_so(clause):
-        some = said("some men" if clause.plural else "a man")
+    compares = clause.lower[1] in listed("fewer or more", "degrees")  # "no more than two"
+    if clause.determiner == "no" and not compares and not may_be_so(clause):
+        one = said("a man") if clause.counts_one else said("some water")
+        some = said("some men") if clause.plural else one
         yield from clause.say_each(some, "{each} {those} {predicate}", those=clause.subject[1:])
+        if not clause.plural and not clause.counts_one:
+            yield clause.say("{those} {predicate}", those=clause.subject[1:])
 
 
 @rule(CONTRADICTS, "affirmation", "progressive", negated=True)
 def affirmed_progressive(clause: Clause) -> Iterator[str]:
     """is not eating: is eating."""
-    if not clause.denied_by_not:
+    if not clause.denied_by_not or clause.partial:
         return
     yield clause.say("{subject} {auxiliary} {ing} {rest}")
     yield clause.say("{subject} {auxiliary} currently {ing} {rest}")
@@ -128,10 +145,11 @@ def affirmed_act(clause: Clause) -> Iterator[str]:
 def none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     """The noun phrase of "there is a man" as "no" takes it, and the form of be that goes with it."""
     there, be = list(clause.subject), clause.auxiliary
-    if clause.determiner in listed("gives way to no", "numbers") or clause.determiner.isdigit():
+    if clause.determiner in listed("gives way to no", "numbers") or clause.determiner[:1].isdigit():
         of_a_group = there[:2] in (["a", "lot"], ["a", "group"], ["a", "bunch"])
         there = there[3:] if of_a_group else there[1:]
-        if there and there[-1].lower() in clause.lexicon.plural_forms:
+        last = there[there.index("of") - 1] if "of" in there[1:] else there[-1] if there else ""
+        if last.lower() in clause.lexicon.plural_forms:
             be = _PLURAL_FORMS.get(be, be)
     elif not clause.plural or clause.determiner in listed("determiners"):
         return None
@@ -169,10 +187,12 @@ def there_is_none(clause: Clause) -> Iterator[str]:
 
 @rule(CONTRADICTS, "contraction", "existential")
 def there_is_not(clause: Clause) -> Iterator[str]:
-    """There is a man eating: there isn't a man eating."""
+    """There is a man eating: there isn't a man eating; there are men: there aren't any men."""
     if clause.determiner in ("a", "an") and clause.auxiliary in listed("contracts with not"):
         yield clause.say("there {isnt} {subject} {rest}", isnt=clause.auxiliary + "n't")
         yield clause.say("there {auxiliary} not {subject} {rest}")
+    elif clause.plural and (parts := none_there(clause)) is not None and parts["be"] in listed("plural be"):
+        yield clause.say("there {arent} any {none} {rest}", arent=f"{parts['be']}n't", **parts)
 
 
 @rule(CONTRADICTS, "no", "existential")
@@ -189,27 +209,30 @@ def none_is_there(clause: Clause) -> Iterator[str]:
         templates = ["no {none} {can} be seen {rest}", "no {none} {be} {rest}"][: 1 if clause.first == "with" else 2]
     else:
         return
-    for template in templates:
-        if clause.may_be_seen or "seen" not in template:
-            yield clause.say(template, **parts)
+    for template in templates if clause.may_be_seen else ():
+        yield clause.say(template, **parts)
 
 
 @rule(CONTRADICTS, "negation", "existential")
 def who_is_not(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man is not eating."""
-    parts = none_there(clause)
+    parts = none_there(clause) if not clause.partial else None
     told = _is_ing(clause) or (_is_place(clause) and clause.first != "with")
     if clause.determiner in listed("numbers", "compares degrees", "fewer or more") or clause.determiner.isdigit():
         return  # five are not there, and five others are
-    if parts and parts["be"] == clause.auxiliary and told:
+    if parts and parts["be"] == clause.auxiliary and told and clause.may_be_seen:
         yield clause.say("{subject} {auxiliary} not {rest}")
 
 
 @rule(CONTRADICTS, "not begun", "existential")
 def has_not_begun(clause: Clause) -> Iterator[str]:
-    """There is a man eating: a man has yet to start eating."""
+    """There is a man eating: a man has yet to start eating; there is a bench: there is no longer a bench."""
     parts = none_there(clause)
-    if parts and parts["be"] == clause.auxiliary and _is_ing(clause):
+    if not _is_ing(clause) and clause.determiner in ("a", "an"):
+        yield clause.say("there {auxiliary} {never} {subject} {rest}", never="never" if clause.past else "no longer")
+    elif parts and not _is_ing(clause) and parts["be"] in ("are", "were"):
+        yield clause.say("there {be} {never} any {none} {rest}", never="never" if clause.past else "no longer", **parts)
+    if parts and not clause.partial and parts["be"] == clause.auxiliary and _is_ing(clause):
         verb = clause.lexicon.verb_of["ing"][clause.first]
         if clause.animate and verb not in listed("stative verbs"):
             yield clause.say("{subject} {have} yet to start {rest}")
@@ -255,6 +278,14 @@ def nobody(clause: Clause) -> Iterator[str]:
     """A man is eating: nobody is eating."""
     if not clause.human or not clause.single or _has_second_clause(clause) or _is_said_of_many(clause):
         return
+    if clause.verb in listed("says what is among them") or may_be_so(clause):
+        return
+    if (
+        clause.plural
+        and not clause.past
+        and any(a == "and" and clause.lexicon.base_of(b, "base") for a, b in itertools.pairwise(clause.lower_rest))
+    ):
+        return  # "measure and sell": nobody measures and sells
     if not listed("looks back at the subject").isdisjoint(clause.lower_rest):
         return
     auxiliary = _SINGULAR_FORMS.get(clause.auxiliary, clause.auxiliary)
@@ -271,7 +302,8 @@ def none_of(clause: Clause) -> Iterator[str]:
     """The men are tall: none of the men are tall."""
     if clause.determiner != "the" or not clause.plural or not clause.single or _has_second_clause(clause):
         return
-    if clause.head and "of" not in clause.subject and clause.noun not in listed("collectives"):
+    named = any(word[:1].isupper() for word in clause.subject[1:])  # a team does what not all of it do
+    if clause.head and not named and "of" not in clause.subject and clause.noun not in listed("collectives"):
         none = "neither" if clause.subject[1:2] == ("two",) else "none"
         yield clause.say("{none} of {subject} {predicate}", none=none)
 
@@ -287,7 +319,14 @@ def no_such(clause: Clause) -> Iterator[str]:
     counted = first in listed("determiners", "numbers") or first.isdigit()
     none = clause.subject[1:] if counted else clause.subject
     lower = in_lower_case(none[:2])
-    if not none or "of" in lower or lower[0] in listed("no number", "names of a time") or lower[0][0].isdigit():
+    if (
+        not none
+        or "of" in lower
+        or lower[0] in listed("prepositions")
+        or lower[0] == "%"
+        or lower[0] in listed("no number", "names of a time")
+        or lower[0][0].isdigit()
+    ):
         return
     yield clause.say("no {none} {predicate}", none=none)
     place = clause.kind == "copular" and clause.first in listed("prepositions")
@@ -303,12 +342,22 @@ def opposite(clause: Clause) -> Iterator[str]:
     """tall, short; inside, outside; happy, sad."""
     in_view = len(clause.lower) <= MAX_OF_SCENE and '"' not in clause.lower and _in_view(clause)
     said = len(clause.subject) + 1
+    if clause.kind == "modal" or "or" in clause.lower:
+        return  # what can be strong can be weak; of two things, the other may be so
     for swap in swaps("opposite", clause, clause.lexicon.opposites):
-        if swap.in_subject and clause.of_all:
+        several = clause.kind == "existential" and (clause.plural or clause.determiner in listed("numbers"))
+        if swap.in_subject and (clause.of_all or several):
             continue  # what holds of tall men may hold of short ones
         # What a report says of many things is not told by the word before one of them.
-        if in_view or (clause.kind == "copular" and said <= swap.position < said + 3):
+        told = clause.kind == "copular" and said <= swap.position < said + 3 and _by_a_prefix(swap.old, swap.new)
+        if in_view or told:
             yield spliced(swap)
+
+
+def _by_a_prefix(old: str, new: str) -> bool:
+    """ "possible" and "impossible" have the same senses; "rough" and "smooth" have not."""
+    short, long = sorted((old, new), key=len)
+    return long.endswith(short) and long.removesuffix(short) in ("un", "in", "im", "il", "ir", "dis", "non")
 
 
 def _in_view(clause: Clause) -> bool:
@@ -357,12 +406,12 @@ _NOT_OWNED = listed("prepositions", "conjunctions", "determiners")
 def counterpart(clause: Clause) -> Iterator[str]:
     """A man is eating: a woman is eating."""
     new = clause.lexicon.counterparts.get(clause.noun)
-    if clause.past and clause.kind != "progressive":
+    if (clause.past or clause.stative or clause.of_all or clause.kind == "modal") and clause.kind != "progressive":
         return  # both may have done so
     if new is None or clause.partial or not clause.single or not (clause.indefinite or clause.determiner == "the"):
         return  # some men and some women may both be there
     position = _only_one_with_a_sex(clause)
-    if position is None or not listed("of one sex").isdisjoint(clause.lower):
+    if position is None or clause.words[position][:1].isupper() or not listed("of one sex").isdisjoint(clause.lower):
         return
     aged = not listed("says an age").isdisjoint(clause.lower[:position])
     if not aged or new.split()[-1] not in listed("is of an age"):
@@ -387,7 +436,15 @@ def _only_one_with_a_sex(clause: Clause) -> int | None:
 def _number_position(clause: Clause) -> int | None:
     plain = listed("numbers") - {"hundred"} if listed("compares numbers").isdisjoint(clause.lower) else ()
     neighbours, no_number = enumerate(itertools.pairwise(clause.lower)), listed("after no plain number")
-    return next((i for i, (word, after) in neighbours if word in plain and after not in no_number), None)
+    return next(
+        (
+            i
+            for i, (word, after) in neighbours
+            if word in plain and after not in no_number and clause.at(i - 1) not in listed("one of a row")
+            and not clause.words[i + 1][:1].isupper()
+        ),
+        None,
+    )  # fmt: skip
 
 
 @rule(CONTRADICTS, "number", ANY_KIND)
@@ -395,7 +452,10 @@ def other_number(clause: Clause) -> Iterator[str]:
     """two men: five men."""
     position = _number_position(clause)
     if position is not None:
-        for wrong in _OTHER_NUMBERS.get(clause.lower[position], "two three").split():
+        number = clause.lower[position]
+        for wrong in _OTHER_NUMBERS.get(number, "two three").split():
+            if not clause.in_view and NUMBERS[wrong] < NUMBERS[number]:
+                continue  # who opened five shops opened two
             yield clause.with_words(position, position + 1, wrong)
 
 
@@ -618,7 +678,7 @@ def no_longer_so(clause: Clause) -> bool:
 @rule(CONTRADICTS, "denying adverb", "progressive simple", past=True)
 def never_did(clause: Clause) -> Iterator[str]:
     """ate: never ate; was eating: was never eating."""
-    if not clause.partial and not clause.coordinated:
+    if not clause.partial and (clause.auxiliary or not clause.coordinated):
         verb = "{auxiliary} never {ing}" if clause.auxiliary else "never {finite}"
         yield clause.say(f"{{subject}} {verb} {{rest}}")
 
@@ -671,6 +731,8 @@ def _goes_on_by_itself(clause: Clause) -> bool:
 @saying(CONTRADICTS, "denying adverb", "simple", "{subject} never {finite} {rest}", past=False)
 def never_does(clause: Clause) -> bool:
     """The bus runs: the bus never runs."""
+    if clause.lower_rest[-1:] in (["today"], ["now"]):
+        return False
     return _goes_on_by_itself(clause)
 
 
@@ -722,12 +784,16 @@ def has_some(clause: Clause) -> Iterator[str]:
         clause.first == "no"
         and clause.thing
         and clause.thing[0].lower() not in listed("no number", "no longer a number")
+        and clause.lower_rest[-2:] != ["at", "all"]
     ):
         end = clause.lexicon.noun_phrase_end(clause.thing) or len(clause.thing)
         noun = clause.thing[end - 1].lower()
         counted = noun in clause.lexicon.nouns and noun not in clause.lexicon.mass
-        some = said("some arms") if clause.lexicon.is_plural(noun) else ("a",) if counted else ("some",)
+        one = said("an arm") if counted else said("some water")
+        some = said("some arms") if clause.lexicon.is_plural(noun) else one
         yield from clause.say_each(some, "{subject} {finite} {each} {thing}")
+        if clause.verb == "have":
+            yield clause.say("{subject} {does} have {each} {thing}", each=some[0])
 
 
 # -- WordNet, frames -----------------------------------------------------------------------------------------------

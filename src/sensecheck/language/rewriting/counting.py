@@ -110,7 +110,8 @@ def _shares(clause: Clause) -> Iterator[tuple[int, int]]:
     for i, word in enumerate(clause.lower):
         value = _value(word)
         whole = value is not None and word.isdigit() and clause.at(i - 1) not in listed("no count behind")
-        if value is not None and whole and 0 < value < 100 and clause.at(i + 1) in ("%", "percent"):
+        share = clause.at(i + 1) in ("%", "percent") and not clause.lexicon.is_noun(clause.at(i + 2))  # "a 60% rise"
+        if value is not None and whole and 0 < value < 100 and share:
             yield i, value
 
 

@@ -9,7 +9,7 @@ from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.lexicon import NUMBERS, Lexicon, listed, said, table_of
 from sensecheck.language.rewriting.opposing import affirmation
 from sensecheck.language.rewriting.replacing import Swap, allowed, in_compound, spliced, swaps
-from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, READABLE, Made, rule, saying
+from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALENT, FOLLOWS, READABLE, Made, rule, saying
 from sensecheck.language.rewriting.wordnet import WordNet
 
 _DIGITS = {str(value): word for word, value in NUMBERS.items() if 2 <= value <= 6}
@@ -87,14 +87,17 @@ def simple_present(clause: Clause) -> bool:
     """is eating, eats: of a scene the two say the same."""
     if clause.verb == "go" and clause.first == "to":
         return False  # "is going to": it will be so
+    if clause.determiner in listed("pronouns"):
+        return False  # "he sells": every day
     return not clause.momentary and not clause.coordinated and (clause.fragment or clause.verb not in ("be", "get"))
 
 
 @saying(EQUIVALENT, "aspect", "simple", "{subject} {be} {ing} {rest}", past=False)
 def present_progressive(clause: Clause) -> bool:
     """eats, is eating."""
-    in_view = clause.of_a_scene and (clause.animate or clause.indefinite)
-    return in_view and not clause.momentary and not clause.coordinated and not clause.stative
+    in_view = clause.in_view and not clause.shortened and (clause.animate or clause.indefinite)
+    becomes = clause.verb == "turn" and clause.first == "out"
+    return in_view and not clause.momentary and not clause.coordinated and not clause.stative and not becomes
 
 
 # -- there is ------------------------------------------------------------------------------------------------------
@@ -119,7 +122,12 @@ def completed_noun_phrase(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def without_there(clause: Clause) -> Iterator[str]:
     """There is a man eating; a man is eating; a man can be seen eating."""
-    if not clause.single or clause.subject[-1].endswith("ing"):
+    if (
+        not clause.single
+        or clause.subject[-1].endswith("ing")
+        or clause.acted_on
+        or clause.determiner in listed("no subject")
+    ):
         return
     if _tells_state(clause):
         if clause.may_be_seen:
@@ -133,13 +141,15 @@ def without_there(clause: Clause) -> Iterator[str]:
         if clause.may_be_seen:
             yield clause.say("{subject} {can} be seen {rest}")
     elif clause.first in listed("relatives") and len(clause.rest) > 2 and clause.lower_rest[1] in listed("be"):
-        yield clause.say("{subject} {thing}")
+        said_of_all = clause.plural and not (clause.counted or clause.past)  # "areas that are old" exist
+        if not said_of_all:
+            yield clause.say("{subject} {thing}")
 
 
 @rule(EQUIVALENT, "relative clause", "existential")
 def who_is_there(clause: Clause) -> Iterator[str]:
     """There is a man in the park: there is a man who is in the park."""
-    if clause.single and clause.rest:
+    if clause.single and clause.rest and not clause.acted_on:
         if _tells_state(clause) and clause.had:
             yield clause.say("there {be} {subject} {who} {has} {thing}")
         elif _tells_state(clause) or _tells_act(clause):
@@ -149,9 +159,17 @@ def who_is_there(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def is_present(clause: Clause) -> Iterator[str]:
     """There is a tree in the park: a tree is located in the park."""
-    if not clause.single or not _tells_state(clause) or clause.had:
+    if (
+        not clause.single
+        or not _tells_state(clause)
+        or clause.had
+        or clause.acted_on
+        or clause.determiner in ("none", "nothing", "nobody")
+    ):
         return
     if not clause.rest and not listed("prepositions").isdisjoint(in_lower_case(clause.subject)):
+        return
+    if not clause.may_be_seen:
         return
     if clause.rest:
         located = not clause.human and clause.first in listed("where things are located")
@@ -188,7 +206,14 @@ def there_is(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "relative clause", "progressive copular simple")
 def there_is_who(clause: Clause) -> Iterator[str]:
     """A man is eating: there is a man who is eating."""
-    if _may_be_new(clause) and clause.single and len(clause.subject) > clause.past:
+    of_its_kind = not clause.past and (
+        (clause.kind == "simple" and not (clause.animate and clause.counted))  # "a habitat means", "rivals spend"
+        or (
+            clause.kind == "copular"
+            and (clause.first in listed("articles") or not (clause.animate or _of_place(clause.first)))
+        )
+    )
+    if _may_be_new(clause) and clause.single and len(clause.subject) > clause.past and not of_its_kind:
         act = {"progressive": "{be} {ing}", "copular": "{be}", "simple": "{finite}"}[clause.kind]
         yield clause.say(f"there {{be}} {{subject}} {{who}} {act} {{rest}}")
 
@@ -249,11 +274,12 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
     for i, word in enumerate(clause.lower):
         after = clause.at(i + 1)
-        named = i + 1 < len(clause.words) and clause.words[i + 1].isupper() and len(after) > 1
+        named = i + 1 < len(clause.words) and clause.words[i + 1][:1].isupper() and len(after) > 1
         if (
             named
             or after in ("/", "%")
-            or clause.at(i - 1) in ("/", "$", "£", "€", "-", "#")
+            or (after in listed("names of a time") and clause.words[i + 1][:1].isupper())
+            or clause.at(i - 1) in ("/", "$", "£", "€", "-", "#", "(")
             or (i and clause.words[i - 1][:1].isupper())
         ):
             continue  # part of a sum, a date or a name
@@ -282,8 +308,8 @@ def _counted_first(clause: Clause, word: str, plural: bool) -> Iterator[str]:
 def has_on(clause: Clause) -> Iterator[str]:
     """is wearing a hat: has a hat on."""
     end = clause.lexicon.noun_phrase_end(clause.rest) if clause.verb == "wear" else 0
-    if end:
-        yield clause.say("{subject} {have} {worn} on {after}", worn=clause.rest[:end], after=clause.rest[end:])
+    if end and clause.lower_rest[end : end + 1] not in (["to"], ["for"]):
+        yield clause.say("{subject} {has} {worn} on {after}", worn=clause.rest[:end], after=clause.rest[end:])
         if clause.kind == "simple":
             yield clause.say("{subject} {be} dressed in {rest}")
 
@@ -334,6 +360,7 @@ def fronting(clause: Clause) -> Iterator[str]:
     if (
         len(words) > 14
         or (clause.negated and clause.kind == "copular")
+        or "to" in clause.lower_rest
         or not listed("relatives", "question words").isdisjoint(clause.lower_rest)
     ):
         return
@@ -379,6 +406,15 @@ def conjuncts(clause: Clause) -> Iterator[str]:
     articles = [side[0].lower() in listed("articles") for side in (first, second)]
     if second[0].lower() in listed("possessives") or articles[0] != articles[1]:
         return
+    of_both = (
+        not any(articles) and len(first) > 1 and first[1][:1].isupper() and clause.lexicon.is_plural(first[0].lower())
+    )
+    if (
+        of_both
+        or (not any(articles) and len(first) > 1 and clause.lexicon.describes(first[0].lower()))
+        or (not any(articles) and first[0][:1].isupper() and len(first) > 1 and first[1][:1].islower())
+    ):
+        return  # "actors Ann Lee and Bob Ray"
     if any(_says_which_kind(side, clause.lexicon) for side in (first, second)):
         return
     start = 2 if clause.kind == "existential" else 0
@@ -400,7 +436,8 @@ def _says_which_kind(side: Sequence[str], lexicon: Lexicon) -> bool:
 def at_least_some(clause: Clause) -> Iterator[str]:
     """some people: people; at least some people."""
     if clause.lower[:1] == ["some"] and len(clause.lower) > 1 and clause.lexicon.is_plural(clause.lower[1]):
-        yield written(clause.words[1:])
+        if clause.kind in ("progressive", "existential") or clause.past:
+            yield written(clause.words[1:])
         yield clause.say("at least {words}")
 
 
@@ -449,7 +486,11 @@ def not_any(clause: Clause) -> Iterator[str]:
     if not clause.rest:
         yield clause.say("no {none} {are} present", none=none, are="are" if clause.plural else "is")
         yield clause.say("no {none} can be seen", none=none)
-    elif clause.first in clause.lexicon.verb_of["ing"] or clause.first in listed("prepositions"):
+    elif clause.first in clause.lexicon.verb_of["ing"] or clause.first in listed("prepositions") - {
+        "with",
+        "to",
+        "for",
+    }:
         yield clause.say("no {none} {be} {rest}", none=clause.subject[1:])
 
 
@@ -510,7 +551,7 @@ def someone_who_is(clause: Clause) -> Iterator[str]:
     """The men are tall: the men are people who are tall."""
     if _of_place(clause.first) or not _describes(clause) or clause.first not in clause.lexicon.adjectives:
         return
-    if clause.animate and clause.noun not in listed("persons already"):
+    if clause.animate and clause.determiner not in ("a", "an") and clause.noun not in listed("persons already"):
         kinds = ("a person", "people") if clause.human else ("an animal", "animals")
         yield clause.say("{subject} {be} {kind} {who} {be} {rest}", kind=kinds[clause.plural])
 
@@ -522,8 +563,10 @@ def someone_who_is(clause: Clause) -> Iterator[str]:
 def year_first(clause: Clause) -> Iterator[str]:
     """It was founded in 2014: in 2014, it was founded."""
     words = clause.words
-    another = not (listed("conjunctions", "relatives") | {"after", "before"}).isdisjoint(clause.lower_rest)
-    whole = len(clause.rest) > 2 or clause.kind != "copular"
+    another = not (listed("conjunctions", "relatives") | {"after", "before", "than"}).isdisjoint(clause.lower_rest)
+    before = words[-3].lower() if len(words) > 3 else ""
+    hangs_on_a_noun = before in clause.lexicon.verb_of["participle"] and len(clause.rest) > 3  # "a band formed in"
+    whole = (len(clause.rest) > 2 or clause.kind != "copular") and not hangs_on_a_noun
     if whole and len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit() and not another:
         yield written([*words[-2:], ",", *words[:-2]])
 
@@ -545,7 +588,10 @@ def emphatic_do(clause: Clause) -> bool:
 @rule(EQUIVALENT, "emphasis", "copular perfect modal")
 def in_fact(clause: Clause) -> Iterator[str]:
     """It was founded: it was in fact founded."""
-    return clause.say_each(said("emphasis"), "{subject} {auxiliary} {each} {rest}")
+    if not listed("unsure").isdisjoint(clause.lower_rest):
+        return iter(())
+    emphasis = said("emphasis") if clause.auxiliary not in ("would", "could", "should") else said("emphasis")[:2]
+    return clause.say_each(emphasis, "{subject} {auxiliary} {each} {rest}")
 
 
 @saying(EQUIVALENT, "emphasis", "simple", "{subject} in fact {finite} {rest}")
@@ -557,7 +603,7 @@ def in_fact_has(clause: Clause) -> bool:
 @saying(EQUIVALENT, "emphasis", "copular modal perfect", "{subject} {auxiliary} in fact not {rest}", negated=True)
 def in_fact_not(clause: Clause) -> bool:
     """It was not late: it was in fact not late."""
-    return clause.denied_by_not and clause.auxiliary != "can"
+    return clause.auxiliary not in ("may", "might") and clause.denied_by_not and clause.auxiliary != "can"
 
 
 @saying(EQUIVALENT, "emphasis", "modal", "{subject} {auxiliary} not in fact {rest}", negated=True)
@@ -634,6 +680,10 @@ def _is_act(clause: Clause) -> bool:
 @saying(EQUIVALENT, "seen", "progressive simple", "{subject} can be seen {ing} {rest}", past=False)
 def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
+    if clause.kind == "simple" and not listed("question words", "relatives", "pronouns").isdisjoint(clause.lower_rest):
+        return False
+    if (clause.verb == "go" and clause.first == "to") or clause.determiner in ("i", "we", "you"):
+        return False
     shown = clause.of_a_scene or (clause.kind == "progressive" and not clause.named)
     return _is_act(clause) and clause.animate and shown
 
@@ -641,7 +691,8 @@ def can_be_seen(clause: Clause) -> bool:
 @saying(EQUIVALENT, "adverb", "progressive", "{subject} {be} currently {ing} {rest}", past=False)
 def currently(clause: Clause) -> bool:
     """The man is eating: the man is currently eating."""
-    return _is_act(clause)
+    going_to = clause.verb == "go" and clause.first == "to"
+    return _is_act(clause) and not going_to
 
 
 @saying(EQUIVALENT, "seen", "progressive", "{subject} {be} in the process of {ing} {rest}", past=False)
@@ -667,11 +718,48 @@ def it_is_who(clause: Clause) -> Iterator[str]:
     )
 
 
+@rule(CONTRADICTS, "other cleft", "progressive copular simple perfect modal do", negated=None, half_denied=True)
+def it_is_another(clause: Clause) -> Iterator[str]:
+    """The pilot left: it was not the pilot who left."""
+    if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
+        return
+    if any(word.endswith("est") or word in ("best", "worst", "most") for word in clause.lower_rest[:4]):
+        return  # "we were the safest at night"
+    if (
+        clause.partial
+        or clause.universal
+        or clause.fragment
+        or clause.indefinite
+        or clause.auxiliary in ("may", "might")
+    ):
+        return
+    of_people = (clause.human and clause.determiner != "they") or clause.determiner in ("i", "you")
+    yield clause.say(
+        "it {was} not {subject} {who} {predicate}",
+        was="was" if clause.past else "is",
+        who="who" if of_people else "that",
+    )
+
+
+_OPENS_A_SUBJECT = listed("determiners", "pronouns")
+
+
 def _may_be_singled_out(clause: Clause) -> bool:
+    if not {"also", "too"}.isdisjoint(in_lower_case(clause.tokens)):
+        return False  # "Ann also came": and not Ann alone
     if not clause.single or clause.determiner in listed("not singled out") or clause.noun in listed("everyone"):
         return False
     if "," in clause.predicate or len(clause.predicate) > MAX_PREDICATE:
         return False
+    second = {"and", "but"}.intersection(clause.lower_rest)
+    for word in second:  # "is old and points have been made": two sentences, of which the second has its own subject
+        after = clause.lower_rest[clause.lower_rest.index(word) + 2 :]
+        own = clause.lower_rest[clause.lower_rest.index(word) + 1] in _OPENS_A_SUBJECT
+        acts = own and any(w in clause.lexicon.verb_of["past"] and w not in clause.lexicon.nouns for w in after[:3])
+        if acts or not listed("be", "have", "modals").isdisjoint(after[:3]):
+            return False
+    if clause.kind == "copular" and clause.first in ("that", "to", "what", "how", "why", "where", "when"):
+        return False  # "the rule was that you had to"
     return not clause.negated or clause.denied_by_not
 
 
@@ -679,9 +767,10 @@ def _may_be_singled_out(clause: Clause) -> bool:
 def one_who(clause: Clause) -> Iterator[str]:
     """The boss left: one person who left is the boss."""
     short = len(clause.predicate) < 10 and not clause.fragment and clause.kind != "progressive"
+    short = short and clause.verb not in listed("says what is among them")
     if not short or not _may_be_singled_out(clause) or clause.noun in listed("pronouns") or clause.indefinite:
         return
-    known = clause.named_person or clause.human or clause.of_a_thing
+    known = clause.named_person or clause.human or (clause.of_a_thing and not clause.subject[0][:1].isupper())
     if not known or (clause.kind == "copular" and clause.first in listed("determiners", "pronouns", "numbers")):
         return
     slots = {"was": "was" if clause.past else "is", "were": "were" if clause.past else "are"}
@@ -758,12 +847,17 @@ def without_adjective(clause: Clause) -> Iterator[str]:
         after = clause.at(i + 2)
         if after in lexicon.nouns or after in lexicon.verb_of["ing"] or lexicon.describes(after):
             continue  # "white water rafting"
+        if not (clause.in_view and (clause.animate or clause.kind != "simple")) and (
+            clause.at(i - 1) not in _BEFORE_A_QUALITY or clause.at(i + 1) in listed("names of a time")
+        ):
+            continue  # "built during ancient times", "56 years old actress"
         # The first word may go only where no article would be missed.
         needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])
         if not needed:
             yield clause.with_words(i, i + 1, "")
 
 
+_BEFORE_A_QUALITY = listed("indefinite")
 _OF_KIND = ("ical", "ional", "ous", "ible", "ental", "istic")
 """Endings of adjectives that leave a thing what it is."""
 
@@ -785,8 +879,12 @@ def without_place(clause: Clause) -> Iterator[str]:
         return  # "before playing in Rome"
     words, before = clause.words, clause.lower[position - 1]
     inner = clause.lower[start:position]
-    if not listed("relatives", "question words").isdisjoint(inner) or _needs_place(inner, clause):
+    if not (listed("relatives", "question words", "opens a clause") | {"to"}).isdisjoint(inner) or _needs_place(
+        inner, clause
+    ):
         return
+    if position > start and before in clause.lexicon.verb_of["participle"] and before not in clause.lexicon.nouns:
+        return  # "a film based on a book"
     if clause.lower[position] == "by" and clause.lower[position - 1] in clause.lexicon.verb_of["participle"]:
         return
     if position + 1 + clause.lexicon.noun_phrase_end(words[position + 1 :]) != len(words):

@@ -56,6 +56,13 @@ def _may_end(clause: Clause, end: int) -> bool:
         return False
     if clause.kind in ("copular", "perfect", "modal") and end == 1:
         return lexicon.describes(last) or last in lexicon.verb_of["participle"]
+    if (
+        end > 1
+        and last in lexicon.verb_of["participle"]
+        and last not in lexicon.nouns
+        and last not in lexicon.adjectives
+    ):
+        return False  # "a film written"
     first = lower[0]
     if first in ("a", "an") and clause.kind == "copular" and end > 1 and _is_adjective(last, clause):
         return False
@@ -70,6 +77,9 @@ def _is_adjective(word: str, clause: Clause) -> bool:
     )
 
 
+_MAY_GO = listed("opens what may go")
+
+
 def _may_go(clause: Clause, end: int) -> bool:
     """May everything from here on be left out?"""
     lower, lexicon = clause.lower_rest, clause.lexicon
@@ -77,16 +87,17 @@ def _may_go(clause: Clause, end: int) -> bool:
     after = lower[end + 1] if end + 1 < len(lower) else ""
     if not after:
         return False
+    opens_more = word in ("when", "after", "before") or not {word, f"{word} {after}"}.isdisjoint(_MAY_GO)
+    if "that" in lower[: min(end, 4)] or ("that" in lower[:end] and opens_more):
+        return False  # it may belong to what was said
     if word == ",":
         return _opens_more(clause, end + 1)
-    if "that" in lower[:end] and (word in ("when", "after", "before") or word in listed("opens what may go")):
-        return False  # it may belong to what was said
     if word in listed("opens what may go") or f"{word} {after}" in listed("opens what may go"):
         return True
     if word in ("who", "which") and before != "," and not _is_adjective(before, clause):
         return lexicon.is_noun(before) and before not in lexicon.forms
     if word == "and":
-        return _second_may_go(clause, end)
+        return "," not in lower[:end] and _second_may_go(clause, end)
     if word in ("when", "after", "before") and after in _NEW_CLAUSE:
         return clause.past and clause.verb not in listed("asks") and clause.kind != "modal"
     if word == "by" and after in lexicon.verb_of["ing"]:

@@ -6,6 +6,8 @@ small one, also moved (to York); it stayed." plainly says "the club moved in 199
 
 from __future__ import annotations
 
+import itertools
+
 from sensecheck.language.rewriting.lexicon import Lexicon, listed
 
 _AUXILIARIES = listed("be", "have", "modals", "do")
@@ -24,7 +26,7 @@ def is_safe_adverb(word: str) -> bool:
     """What is said with it is so without it: also, quickly; not: hardly, allegedly."""
     if word in listed("safe adverbs"):
         return True
-    return word.endswith("ly") and len(word) > 5 and word.islower() and word not in listed("no safe adverbs")
+    return word.endswith("ly") and len(word) > 5 and word.islower() and word not in listed("no safe adverbs", "hedges")
 
 
 def _lower(words: list[str]) -> list[str]:
@@ -58,6 +60,10 @@ def _one_statement(words: list[str]) -> list[str]:
         return words
     if words[end] in (",", "and") and not {"if", "unless"}.isdisjoint(_lower(words[end:])):
         return words  # "we would win and they would lose if it rained"
+    first = words.index(",") if "," in words[:end] else end
+    last_of_several = (words[end - 1], words[end]) == (",", "and") or words[end : end + 2] == [",", "and"]
+    if last_of_several and not _AUXILIARIES.isdisjoint(_lower(words[first:end])):
+        end = first  # "it is dull, all is made of paper, and …": the first of three
     return words[: end - (words[end - 1] == ",")]
 
 
@@ -69,7 +75,7 @@ def _ends_statement(words: list[str], i: int) -> bool:
     if words[i] == "." and (len(words[i - 1]) == 1 or not words[i + 1 : i + 2] or not words[i + 1][:1].isupper()):
         return False
     if words[i] in listed("ends a statement"):
-        return True
+        return words[i + 1 : i + 2] not in ([","], ["and"], ["or"])  # "AM-, FM- and TV"
     after = [word.lower() for word in words[i + 1 : i + 3]]
     if words[i] == "," and len(after) == 2 and after[0] in ("but", "so") and i > 2:
         return True
@@ -81,6 +87,10 @@ def _ends_statement(words: list[str], i: int) -> bool:
     pronouns = listed("surely subjects of a clause") if words[i] == "but" else {"he", "she", "they", "we", "i"}
     if after[0] in pronouns and words[i] != ",":
         return True
+    before = _lower(words[:i])
+    that = before.index("that") if "that" in before[:-1] else -1
+    if words[i] == "," and that >= 0 and before[that + 1] in _OPENS:
+        return False  # "she thought that by singing, she would help"
     if words[i] == "," and after[0] in ("he", "she", "they", "we", "i"):
         return True
     if after[0] in ("that", "this") and words[i] == ",":
@@ -125,14 +135,57 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
     if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
-    if first not in listed("opens a clause") and any(
-        word in _AUXILIARIES or word == "that" for word in [first, *words[1:end]]
-    ):
+    place = _place_of_opening(_lower(after), lexicon, after_a_condition=first in ("if", "unless"))
+    if after[0].lower() in ("he", "she", "they") and any(_may_be_one(word, lexicon) for word in opening[1:]):
+        return words  # "when the mayor arrived, he": he, before the mayor, would be another
+    if not place or (lower[1] in lexicon.verb_of["ing"] and "that" in after) or lower[end - 1] in listed("measured"):
         return words
-    return [*after, first, *opening[1:]]
+    return [*after[:place], first, *opening[1:], *after[place:]]
 
 
 _BEGINS = frozenset(("i", "we", "he", "she", "they"))
+
+
+def _may_be_one(word: str, lexicon: Lexicon) -> bool:
+    named = word[:1].isupper() and word.lower() not in listed("names of a time") and word != "I"
+    return named or lexicon.is_person(word.lower())
+
+
+def _place_of_opening(told: list[str], lexicon: Lexicon, *, after_a_condition: bool) -> int:
+    """Behind which words an opening may be said, so that it is still said of the main verb; 0 where that is unsure."""
+    if "according" in told:
+        return 0
+    if "that" in told[2:]:
+        that = told.index("that", 2)
+        before = told[that - 1]
+        if before in _BE:
+            return 0
+        if not _SAYING.isdisjoint(lexicon.base_of(word, "third", "past", "base", "participle") for word in told[:that]):
+            return 0 if after_a_condition else that
+    said = next((i for i, word in enumerate(told) if lexicon.base_of(word, "third", "past") in _SAYING), len(told))
+    if not _BEGINS.isdisjoint(told[said + 1 :]):
+        return 0  # "he announced he will run"
+    for i, (mark, after) in enumerate(itertools.pairwise(told)):
+        acted = mark == "," and after in _TELLS_MORE and any(_may_be_finite(word, lexicon) for word in told[:i])
+        if acted and after in ("and", "or"):
+            clause_follows = told[i + 2 : i + 3] and (_may_be_finite(told[i + 2], lexicon) or told[i + 2] in _BEGINS)
+            return i if clause_follows else 0  # else the second of two things
+        if acted:
+            return i
+    return len(told)
+
+
+_SAYING = listed("says something", "takes that", "asks") | {
+    "tell",
+    "recognise",
+    "recognize",
+    "find",
+    "believe",
+    "argue",
+}
+
+
+_TELLS_MORE = listed("relatives", "conjunctions") | {"where", "when", "after", "before"}
 _NO_OPENING_ENDS = listed("prepositions", "conjunctions", "relatives", "determiners", "be", "have", "modals", "do") | {
     "that",
     "not",
@@ -151,6 +204,10 @@ def _with_comma(words: list[str], lower: list[str], lexicon: Lexicon) -> list[st
             if own and not (lower[0] in listed("opens a clause") and i < 4):
                 return [*words[:i], ",", *words[i:]]
     return words
+
+
+def _may_be_finite(word: str, lexicon: Lexicon) -> bool:
+    return word in _AUXILIARIES or lexicon.base_of(word, "third", "past") is not None
 
 
 def is_year(word: str) -> bool:

@@ -21,6 +21,8 @@ _TOKEN = re.compile(
 )
 _ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
 _FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
+_OPENS_QUOTE = re.compile(r"(?<!\w)'(?=\w)")
+_CLOSES_QUOTE = re.compile(r"(?<=\w)'(?!\w)")
 _FINAL = ".!?…,;:\"'”’ "
 _PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_()])$")
 _COMPARED = frozenset(table_of("compared"))
@@ -52,11 +54,15 @@ def tokens_of(text: str) -> list[str]:
     ended = whole if _ABBREVIATED.search(whole) else whole.rstrip(_FINAL)
     if '"' in whole[len(ended) :] and ended.count('"') % 2:
         ended += '"'
+    if "'" in whole[len(ended) :] and len(_OPENS_QUOTE.findall(ended)) > len(_CLOSES_QUOTE.findall(ended)):
+        ended += "'"
     for token in _TOKEN.findall(ended):
         if "'" in token or "’" in token or token.lower() in _SHORT_WITHOUT_MARK:
             words += _uncontracted(token, first=not words)
         else:
             words.append(token)
+    if words.count("'") == 1 and not whole[len(ended) :].startswith(("'", "’")):
+        words.remove("'")  # "won't'": it closes what was never opened
     words = _with_is(words)
     lower = in_lower_case(words[:3])
     if lower[:2] == ["no", "one"]:
@@ -119,6 +125,8 @@ _COMMON_ENDINGS = (
 )
 
 
+_OF_A_LANGUAGE = frozenset(("old", "middle", "new", "high", "low"))
+_OWN = frozenset(("his", "her", "himself", "herself"))
 _CAPITAL_VERBS = frozenset(word.capitalize() for word in _AUXILIARIES)
 _ADJECTIVE_ENDINGS = ("al", "ous", "ive", "ic", "able", "ible", "ful", "less", "ary")
 
@@ -141,28 +149,107 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
         return words
     lower = words[0].lower()
     second = words[1] if words[1:] else ""
-    named = second[:1].isupper() and lower not in _OPENERS  # "Old Trafford"
-    several = lower in lexicon.plural_forms and not lexicon.is_person(lower)
-    titled = second in _CAPITAL_VERBS or (several and second in ("is", "was", "has"))
+    if lower == "the" and second.lower() in listed("keeps its article"):
+        return words
+    if second.lower() in listed("always with a capital") and lexicon.describes(lower) and lower not in _OF_A_LANGUAGE:
+        return [lower, *words[1:]]  # "ordinary French citizens"
+    # "Old Trafford", "District 6"
+    named = lower not in _OPENERS and (second[:1].isupper() or (second.isdigit() and lower not in lexicon.plural_forms))
+    several = lower in lexicon.plural_forms and lower not in lexicon.mass and not lexicon.is_person(lower)
+    owns = several and not _OWN.isdisjoint(words[2:]) and second in lexicon.verb_of["past"]  # "Gates sold his house"
+    one = lower in lexicon.plural_forms and second in ("is", "was", "has")
+    titled = second in _CAPITAL_VERBS or owns or (one and (several or not listed("of works").isdisjoint(words)))
     if titled:  # "We Were Soldiers", "Fans was released"
         return words
     titled = named and (lower not in lexicon.people or not lexicon.is_plural(lower)) and _in_running_words(words)
     if lower in listed("always with a capital") or (named and lower not in lexicon.people) or titled:
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
-    before_a_noun = lower.endswith(_ADJECTIVE_ENDINGS) and _goes_on_as_noun(words[1:2], lexicon)
+    plain = second.islower() and second not in _AUXILIARIES and second not in listed("prepositions", "determiners")
+    past = plain and lexicon.base_of(lower, "past", "participle") is not None  # "managed care"
+    acted_on = lower.endswith("ed") and (past or second in lexicon.verb_of["ing"])  # "automated sewing systems"
+    before_a_noun = lower.endswith((*_ADJECTIVE_ENDINGS, "ed")) and _goes_on_as_noun(words[1:2], lexicon)
+    of_several = second == "of" and lower in listed("many of them")
+    joined = "-" in lower and words[0].partition("-")[2].islower() and second.islower()  # "flat-bottomed boats"
+    compared = lower.endswith("er") and second.islower() and lexicon.describes(lower[:-2])  # "slower growth"
     of_a_noun = lower.endswith(("'s", "’s")) and lexicon.is_noun(lower[:-2]) and lower[:-2] in lexicon.nouns
-    if before_a_noun or of_a_noun:
+    if before_a_noun or of_a_noun or of_several or acted_on or compared or joined:
         return [lower, *words[1:]]
     if ending and not (words[1:2] and words[1][:1].isupper()):
         return [lower, *words[1:]]
     common_word = (
         lower in _OPENERS
         or lower in lexicon.nouns
+        or (lower in lexicon.mass and not named)
         or _known_adjective(words, lexicon)
         or lower in lexicon.verb_of["ing"]
     )
     return [lower if common_word else words[0], *words[1:]]
+
+
+def _capital_in_doubt(first: str, words: list[str], lexicon: Lexicon) -> bool:
+    """Whether the first word, which was written `first` and is now the first of `words`, may have its capital from a
+    name or title: "King of the Corner", "All Rise", "Separation is her third film"; or, still with it, only from being
+    first: "Apparel suppliers".
+    """
+    speaks = listed("pronouns") - {"this", "that"}
+    if not first[:1].isupper() or len(words) < 2 or first == "I" or first.lower() in speaks:
+        return False
+    lower, second = words[0].lower(), words[1]
+    if words[0][:1].isupper():
+        return _may_be_common(words, lexicon)
+    capital = second[:1].isupper() and second != "I" and second.lower() not in listed("always with a capital", "titles")
+    of_a_work = not listed("of works").isdisjoint(in_lower_case(words))
+    if lower == "the":
+        return capital and of_a_work and _is_short_title(words, lexicon)
+    if lower in _OPENERS:
+        return capital and not second.isupper() and not second.endswith(_OF_A_NATION)
+    several = lower in lexicon.plural_forms
+    if several and not of_a_work:
+        return False
+    if _leads_to_a_capital(words):
+        return True
+    acts = lexicon.base_of(second, "third", "past") is not None and second not in lexicon.nouns
+    if acts and lower in lexicon.nouns and any(word[:1].isupper() and word != "I" for word in words[1:]):
+        return True  # "Fox ended The Bell"
+    return of_a_work and not several and (lower in lexicon.nouns or lower in lexicon.mass) and second in _AUXILIARIES
+
+
+_OF_A_NATION = ("ian", "ians", "ean", "eans", "ican", "icans", "ish", "ese")
+
+
+def _may_be_common(words: list[str], lexicon: Lexicon) -> bool:
+    """ "Apparel suppliers": nothing tells that the first word is a name but its capital."""
+    word = words[0]
+    known = word.lower() in listed("always with a capital", "first names", "titles") or word.endswith(_OF_A_NATION)
+    if known or word.isupper() or word.endswith(("'s", "’s")):
+        return False
+    if words[1] in lexicon.verb_of["ing"] or (word.endswith("s") and len(word) > 4 and words[1] in _AFTER_SEVERAL):
+        return True  # "Coupon collecting", "Trenches were"
+    if words[1] == "of" or (word.lower() in lexicon.forms and words[1][:1].islower()):
+        return True  # "Misuse of words"
+    return words[1] in lexicon.nouns and _goes_on_as_noun(words[1:2], lexicon)
+
+
+_AFTER_SEVERAL = frozenset(
+    ("are", "were", "have", "do", "can", "could", "will", "should", "must", "happened", "occurred")
+)
+
+
+def _is_short_title(words: list[str], lexicon: Lexicon) -> bool:
+    """ "The Doctor was directed", "The Best of Ann Lee", not "The Moon film"."""
+    end = next((i for i, word in enumerate(words) if i and not word[:1].isupper()), len(words))
+    after = words[end] if end < len(words) else ""
+    return end < 4 and (after in ("of", "and", *_AUXILIARIES) or lexicon.base_of(after, "third", "past") is not None)
+
+
+def _leads_to_a_capital(words: list[str]) -> bool:
+    """ "King of the Corner", "Sex and the Single Girl": nothing but small words stands between."""
+    following = next((i for i, word in enumerate(words) if i and word not in _JOINS_A_TITLE), 0)
+    return following > 1 and words[following][:1].isupper() and words[following] != "I"
+
+
+_JOINS_A_TITLE = frozenset(("of", "and", "the", "a", "for", "to"))
 
 
 def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:
@@ -253,7 +340,12 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
         return False
     if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
-    if lower[-1] == "to" or "never" in lower[:-1] or not listed("question words").isdisjoint(lower[1:]):
+    if (
+        lower[-1] in ("to", "sure", "certain")
+        or "sure" in lower
+        or "never" in lower[:-1]
+        or not listed("question words").isdisjoint(lower[1:])
+    ):
         return False  # "Ann wanted to", "the pilots understood what"
     return (
         any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, *words[1:]])
@@ -291,7 +383,8 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     """Where a simple finite verb stands, if one is sure enough."""
     for i in range(1, len(words)):
         # A capital is part of a name: "Chapel Steps".
-        if not words[i][:1].isupper() and lexicon.base_of(lower[i], "third", "base", "past"):
+        when = lower[i] == "last" and lower[i + 1 : i + 2] and lower[i + 1] in listed("names of a time")
+        if not when and not words[i][:1].isupper() and lexicon.base_of(lower[i], "third", "base", "past"):
             end = i
             while end > 1 and _is_adverb(lower[end - 1]):
                 end -= 1
@@ -302,7 +395,7 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     return None
 
 
-_ADVERBS = listed("adverbs", "safe adverbs")
+_ADVERBS = listed("adverbs", "safe adverbs", "hedges")
 
 
 def _is_adverb(word: str) -> bool:
@@ -315,6 +408,14 @@ def _ends_name(word: str) -> bool:
 
 def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """ "The research reports were lost": another verb follows before the clause ends, so that this is none."""
+    behind = i + 2 if lower[i + 1 : i + 2] in (["all"], ["both"], ["also"], ["then"]) else i + 1
+    acted = (
+        lower[behind : behind + 1] and lower[behind] in lexicon.verb_of["past"] and lower[behind] not in lexicon.nouns
+    )
+    if lower[i + 1 : i + 2] == [","] and lexicon.is_noun(lower[i]) and lower[i] in lexicon.verb_of["third"]:
+        return True  # "with housing searches, choices of schools"
+    if behind == i + 2 and acted and lower[i] in lexicon.verb_of["third"]:
+        return True  # "my results all came"
     if lower[i + 1 : i + 2] and (lower[i + 1] in listed("determiners", "object pronouns") or lower[i + 1] == "to"):
         return False
     if lower[i] in lexicon.verb_of["third"] and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.verb_of["past"]:
@@ -322,7 +423,11 @@ def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) 
     if lexicon.base_of(lower[i], "base", "third", "past") in listed("takes that"):
         return False
     for word in lower[i + 1 :]:
-        if word in listed("conjunctions", "relatives", "question words", "pronouns") or word == ",":
+        if word in listed("conjunctions", "relatives", "question words", "pronouns") or word in (
+            ",",
+            "after",
+            "before",
+        ):
             return False
         if word in _AUXILIARIES:
             return True
@@ -341,8 +446,9 @@ def _may_end_subject(lower: list[str], i: int, before: str, lexicon: Lexicon) ->
 def _is_finite(words: list[str], lower: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     before = lower[end - 1]
     plural = _subject_plural(words[:end], _subject_head(words[:end], lexicon), lexicon)
-    if _is_noun_here(words, lower, i, lexicon):
-        return False
+    of_one = i > 2 and lower[i - 2] in ("a", "an") and lower[i] in lexicon.verb_of["base"]
+    if of_one or _is_noun_here(words, lower, i, lexicon):
+        return False  # "having a water fight"
     gerund = lower[0] in lexicon.verb_of["ing"] and lower[0] not in lexicon.nouns and lower[i] not in lexicon.nouns
     if (gerund or not plural) and lower[i] in lexicon.verb_of["third"]:
         # "the dog walks" but "two dog walks": a noun reading needs a verb later on
@@ -368,10 +474,14 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     follows = after.lower()
     if base in listed("verbs of one form"):
         return (certain and words[0].lower() in ("he", "she", "it")) or (end == 1 and words[0][:1].isupper())
+    if base in listed("takes an act") and _is_adverb(follows) and words[i + 2 : i + 3]:
+        after, follows = words[i + 2], words[i + 2].lower()  # "started slowly moving"
     forms = lexicon.forms[base]
     certain = certain or end < i  # "jobs never held"
     if forms.past != forms.participle or not after or certain:
         return True
+    if follows in listed("prepositions") and _acts_later(words[i + 1 :], names=words[0][:1].isupper()):
+        return False  # "the papers contained on a form were approved"
     if follows in listed("determiners", "numbers", "after a past form") or _ends_name(after):
         return True
     if follows == "by" and " ".join(words[i + 2 : i + 4]).lower() in listed("by how much"):
@@ -380,6 +490,8 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
         return True
     if follows == "by" and words[i + 2 : i + 3] and words[i + 2].lower() in lexicon.verb_of["ing"]:
         return all(map(_ends_name, words[:end]))
+    if base in listed("acted on by nobody"):
+        return True  # "people lived in"
     if follows == "by" or word in listed("participles of a state"):
         return False
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
@@ -393,21 +505,48 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     return named or words[0].lower() in listed("opens a certain subject") or words[0].endswith(("'s", "’s"))
 
 
+def _acts_later(words: list[str], names: bool) -> bool:
+    """Whether an auxiliary follows before another clause begins; of someone by name, "and" may begin one."""
+    for word in in_lower_case(words):
+        if word in _OPENS_ANOTHER or (names and word == "and"):
+            return False
+        if word in _AUXILIARIES:
+            return True
+    return False
+
+
+_OPENS_ANOTHER = listed("relatives", "question words", "pronouns", "conjunctions") - {"and", "or"} | {
+    ",",
+    "before",
+    "after",
+    "to",
+}
+
+
 def read(text: str, lexicon: Lexicon) -> Clause:
     """Read a sentence, or say that it is unreadable."""
     words = lower_first(tokens_of(text.lower() if text.isupper() else text), lexicon)
     if _lacks_article(words, lexicon):
         words = ["a", *words]
-    said = lower_first(plainly(words, lexicon), lexicon)
+    said = _with_small_article(plainly(words, lexicon))
     clause = None if _is_no_sentence(text, said) else _read(said, in_lower_case(said), lexicon)
-    tokens = tuple(lower_first(tokens_of(text), lexicon))
+    as_written = tokens_of(text)
+    tokens = lower_first(as_written, lexicon)
+    in_doubt = bool(tokens) and _capital_in_doubt(as_written[0], tokens, lexicon)
     if clause is None:
-        return Clause("unreadable", lexicon, tokens=tokens)
-    return clause.but(tokens=tokens, shortened=clause.shortened or said != words)
+        return Clause("unreadable", lexicon, tokens=tuple(tokens), capital_in_doubt=in_doubt)
+    in_doubt = in_doubt and said[0] == tokens[0]  # inside a sentence a capital is one
+    return clause.but(tokens=tuple(tokens), shortened=clause.shortened or said != words, capital_in_doubt=in_doubt)
+
+
+def _with_small_article(words: list[str]) -> list[str]:
+    """ "However, The Beatles sang": the Beatles sang."""
+    kept = len(words) > 1 and words[1].lower() in listed("keeps its article")
+    return [words[0].lower(), *words[1:]] if words[:1] in (["The"], ["A"], ["An"]) and not kept else words
 
 
 def _is_no_sentence(text: str, words: list[str]) -> bool:
-    if not words or len(words) > MAX_WORDS or is_question(text):
+    if not words or len(words) > MAX_WORDS or is_question(text) or _JOINED_TO_A_WORD.search(text):
         return True
     return not all(map(_PLAIN_WORD.match, words))
 
@@ -417,6 +556,8 @@ def is_question(text: str) -> bool:
     return text.rstrip(" \"'”’.!").endswith("?") or _TAG.search(text) is not None
 
 
+_JOINED_TO_A_WORD = re.compile(r"\w\(\w")
+"""A clause of a law, 808(2): a mark of a word, and none of a sentence."""
 _TAG = re.compile(r"n['’]?t (?:i|you|he|she|it|we|they)\W{0,3}$", re.IGNORECASE)
 
 
@@ -502,7 +643,7 @@ def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: 
         if after and after[0] not in lexicon.verb_of["participle"]:
             return _read_simple(words, lower, position, lexicon)  # "we never had a book"
     if not _all_safe(adverbs, lower):
-        subject, adverbs = words[:position], []
+        return None  # "the shops mostly have", "you probably are"
     if not _is_phrase(subject, lexicon):
         return None
     return _with_auxiliary(words, lower, position, subject, lexicon, adverbs)
@@ -549,12 +690,14 @@ def _with_auxiliary(
 
 def _may_go(lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """ "is also a nurse", "has quickly run": the adverb is not all that is said, nor does it measure an adjective."""
+    if lower[i + 1] in ("located", "situated", "based") or (lower[i] == "only" and lower[i - 1] in listed("modals")):
+        return False  # "centrally located", "can only"
     return _all_safe([lower[i]], lower) and lower[i + 1] not in listed("conjunctions", "prepositions")
 
 
 def _read_be(clause: Clause) -> Clause | None:
     # "you are" says nothing about number; every other form of be does
-    plural = clause.auxiliary in listed("plural be") and clause.determiner != "you"
+    plural = clause.auxiliary in listed("plural be") and (clause.determiner != "you" or len(clause.subject) > 1)
     clause = clause.but(kind="copular", plural=plural, past=clause.auxiliary in listed("past be"))
     verb = clause.lexicon.verb_of["ing"].get(clause.first)
     third = clause.first in clause.lexicon.verb_of["third"]
@@ -594,6 +737,8 @@ def _read_have(clause: Clause) -> Clause | None:
     parted = clause.first not in clause.lexicon.nouns and clause.thing and clause.lower_rest[1] in participles
     if parted and (clause.first.endswith("ly") or clause.first in listed("adverbs", "safe adverbs")):
         return clause.but(kind="perfect")  # "has nearly doubled"
+    if clause.negated and clause.first.endswith("ed") and clause.first not in clause.lexicon.nouns:
+        return clause.but(kind="perfect")
     if clause.negated and clause.determiner not in listed("no subject"):
         return clause.but(kind="do", verb="have", auxiliary=clause.does)  # "has never a word for us"
     return clause.but(kind="simple", verb="have", auxiliary="")
@@ -611,12 +756,16 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
     past = form in forms["past"] and form not in forms["third"]
     if form in forms["base"]:  # "they put" may be of now, "he put" is not, and "saw" is hardly of a saw
         now = plural or lower[0] in ("i", "you")
+        if past and now and lower[0] in listed("pronouns") and form not in listed("rather a past form"):
+            return None  # "I quit": of now or not
         past = past and (not now or form in listed("rather a past form"))
     if form in forms["third"] and not past:
         plural = False  # "keeping goats makes you strong"
     if form in forms["base"] and not past:
         plural = plural or lower[0] not in ("i", "you")  # "a couple eat": the verb knows the number
     verb = (lexicon.base_of(form, "past") if past else lexicon.base_of(form, "third", "base", "past")) or ""
+    if never and any(a == "and" and b in forms["past"] for a, b in itertools.pairwise(lower[position:])):
+        return None  # "never came and joined"
     if never:  # what never happened did not happen
         does = "did" if past else "do" if plural or lower[0] in ("i", "you") else "does"
         return Clause(
@@ -656,7 +805,7 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
         verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][:1].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
             head = _subject_head(words[:i], lexicon)
-            if verb == "be" or (i > 1 and lower[i - 1] in listed("part of a sport")):
+            if verb == "be" or lower[0] == "somewhat" or (i > 1 and lower[i - 1] in listed("part of a sport")):
                 return None  # "one of them being", "a person ice skating"
             if not head or _has_another_verb(lower, i, lexicon):
                 return None

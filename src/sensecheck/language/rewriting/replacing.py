@@ -53,7 +53,8 @@ class Swap:
 
     @property
     def in_subject(self) -> bool:
-        return self.position < len(self.clause.subject)
+        start = 2 if self.clause.kind == "existential" else 0  # "there is"
+        return self.position < start + len(self.clause.subject)
 
     @property
     def the_subject(self) -> bool:

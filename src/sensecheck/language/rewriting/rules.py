@@ -20,7 +20,7 @@ Make = Callable[[Clause], Iterable[Made]]
 Holds = Callable[[Clause], bool]
 
 _ANY = table_of("under a denial")
-_SOME = re.compile(rf"(?<= )(?:{'|'.join(_ANY)})(?=\.*(?: |$))")
+_SOME = re.compile(rf"(?<= )(?:{'|'.join(_ANY)})(?=\.*(?: (?!\d)|$))")
 _DENIALS = frozenset(("no", "nobody", "negation", "quantifier", "refusal", "not begun"))
 
 

@@ -51,13 +51,19 @@ def someone(clause: Clause) -> Iterator[str]:
 def somebody_of(clause: Clause) -> Iterator[str]:
     """My sister left: someone's sister left."""
     owned = clause.determiner in ("my", "his", "her") and subject_may_be_weakened(clause)
-    if owned and len(clause.subject) > 1 and not speaks_of_the_speaker(clause):
+    titled = clause.subject[1:2] != () and clause.subject[1][:1].isupper()  # "My Fair Lady"
+    if owned and len(clause.subject) > 1 and not titled and not speaks_of_the_speaker(clause):
         yield clause.say("someone's {owned} {predicate}", owned=clause.subject[1:])
 
 
 def _kind_of_subject(clause: Clause) -> tuple[str, ...]:
     """The noun phrase of "the old bridge", where there may be others; nothing for "the sun", "the only bridge"."""
-    if clause.determiner not in listed("a certain determiner") or not clause.single or len(clause.subject) < 2:
+    if (
+        clause.verb in listed("says what is among them")
+        or clause.determiner not in listed("a certain determiner")
+        or not clause.single
+        or len(clause.subject) < 2
+    ):
         return ()
     phrase = clause.subject[1:]
     lower = in_lower_case(phrase)
@@ -75,6 +81,8 @@ def some_such(clause: Clause) -> Iterator[str]:
     phrase = _kind_of_subject(clause)
     if not phrase or not subject_may_be_weakened(clause) or clause.universal:
         return
+    if clause.determiner in listed("possessives") and clause.noun in listed("of an age or kin"):
+        return  # "my kid" may be forty
     noun = clause.noun
     if clause.plural and clause.lexicon.is_plural(noun):
         yield clause.say("some {phrase} {predicate}", phrase=phrase)
@@ -151,9 +159,13 @@ def someone_who(clause: Clause) -> Iterator[str]:
         return
     if clause.negated and not clause.denied_by_not:
         return
+    if clause.kind == "copular" and (clause.first in ("the", "that", "to", "what") or clause.rest[0][:1].isupper()):
+        return  # "the first film was Hair": which it was, not what
     alone = len(clause.subject) == 1
     slots = {"was": clause.but(plural=clause.plural or clause.determiner == "you").be}
-    if alone and clause.determiner in ("i", "you"):
+    if alone and clause.determiner == "you":
+        return  # anybody, as often as not
+    if alone and clause.determiner == "i":
         yield clause.say("{subject} {was} someone who {told}", told=_predicate_of(clause, "someone"), **slots)
     elif (alone and clause.determiner in ("he", "she")) or clause.human:
         if clause.determiner == "they":
@@ -211,7 +223,8 @@ def no_such_one(clause: Clause) -> Iterator[str]:
     """The bridge was built: no bridge was built."""
     phrase = _kind_of_subject(clause)
     agrees = not clause.plural or clause.lexicon.is_plural(clause.noun)
-    if phrase and agrees and not clause.universal and not _speaks_of_itself(clause):
+    measured = not {"so", "such", "as"}.isdisjoint(clause.lower_rest)
+    if phrase and agrees and not measured and not clause.universal and not _speaks_of_itself(clause):
         yield clause.say("no {phrase} {predicate}", phrase=phrase)
 
 
@@ -261,7 +274,14 @@ def another_kind(clause: Clause) -> Iterator[str]:
 def another_nation(clause: Clause) -> Iterator[str]:
     """is a French singer: is a Japanese singer."""
     nations = table_of("another nation")
-    found = [i for i, word in enumerate(clause.lower) if word in nations]
+    words = clause.words
+    found = [
+        i
+        for i, word in enumerate(clause.lower)
+        if word in nations
+        and not words[i - 1][:1].isupper()
+        and not (i + 1 < len(words) and words[i + 1][:1].isupper())
+    ]
     if len(found) == 1 and clause.kind == "copular" and clause.first in ("a", "an") and found[0] > len(clause.subject):
         for other in nations[clause.lower[found[0]]].split():
             yield clause.with_words(found[0], found[0] + 1, other.capitalize())
@@ -284,11 +304,15 @@ def how_often(clause: Clause) -> Iterator[str]:
     """He always sings: he never sings."""
     lower = in_lower_case(clause.tokens)
     found = [i for i, word in enumerate(lower) if word in _OFTEN]
-    if len(found) != 1 or not _NO_OTHER_DENIAL.isdisjoint(lower) or clause.kind == "unreadable":
+    if len(found) != 1 or clause.partial or not _NO_OTHER_DENIAL.isdisjoint(lower) or clause.kind == "unreadable":
         return
     if lower[found[0]] == "never" and not listed("needs a denial").isdisjoint(lower):
         return
+    if lower[found[0]] == "never" and not _ANY.isdisjoint(lower):
+        return
     i = found[0]
+    if clause.kind == "simple" and clause.finite in lower[:i] and clause.finite in clause.tokens:
+        return  # "they sing often": never would stand before the verb
     after = lower[i + 1] if i + 1 < len(lower) else ""
     if lower[i - 1].endswith("ly") or lower[i - 1] in listed("measures how often"):
         return
@@ -302,6 +326,7 @@ def how_often(clause: Clause) -> Iterator[str]:
         yield written([*clause.tokens[:i], *other.split(), *clause.tokens[i + 1 :]])
 
 
+_ANY = frozenset(("any", "anyone", "anything", "anybody", "anywhere", "ever", "either"))
 _NO_OTHER_DENIAL = listed("negatives") - {"never"} | {"if", "unless", "or"}
 
 

@@ -88,9 +88,14 @@ def modal_otherwise(clause: Clause) -> Iterator[str]:
 def it_is_possible(clause: Clause) -> Iterator[str]:
     """may rain: it is possible that it rains."""
     unsaid = listed("no verb behind a modal") - {"be"} | {"have"}
-    if clause.auxiliary in ("might", "may") and clause.first not in unsaid and clause.lower_rest[:2] != ["be", "as"]:
-        yield clause.say("it is possible that {subject} will {rest}")
-        yield clause.say("perhaps {subject} will {rest}")
+    if clause.auxiliary not in ("might", "may") or clause.first in unsaid or clause.lower_rest[:2] == ["be", "as"]:
+        return
+    if not listed("unsure").isdisjoint(clause.lower_rest):
+        return
+    is_ = "{be}" if clause.first == "be" else "will {verb}"
+    verb = clause.first
+    yield clause.say(f"it is possible that {{subject}} {is_} {{thing}}", verb=verb)
+    yield clause.say(f"perhaps {{subject}} {is_} {{thing}}", verb=verb)
 
 
 @rule(EQUIVALENT, "verb synonym", "simple")
@@ -165,7 +170,13 @@ def somebody_did(clause: Clause) -> Iterator[str]:
 def _goes_on(clause: Clause) -> bool:
     """ "was written and sung in May", "was released, and has ten songs": a second verb has the same subject."""
     lower = clause.lower_rest
-    return lower[1:2] == ["and"] or any(a == "," and b == "and" for a, b in itertools.pairwise(lower))
+    pairs = itertools.pairwise(lower)
+    return lower[1:2] == ["and"] or any(
+        (a == "," and b == "and") or (a in ("and", "but") and b in _AUXILIARIES) for a, b in pairs
+    )
+
+
+_AUXILIARIES = listed("be", "have", "modals", "do")
 
 
 def _may_be_told(clause: Clause) -> bool:
@@ -334,6 +345,8 @@ def clause_first(clause: Clause) -> Iterator[str]:
     begun = start and start + 2 < len(lower) and lower[start + 1] in listed("surely subjects of a clause")
     if not begun or clause.lower[0] == "it" or clause.verb in listed("takes that", "asks") or "that" in lower[:start]:
         return
+    if not listed("surely subjects of a clause").isdisjoint(lower[:start]):
+        return  # "are certain they sang when they were young"
     if any(_is_verb(clause, word) for word in lower[start + 2 :]):
         main = clause.but(rest=clause.rest[:start])
         yield written([*clause.rest[start:], ",", *main.words])
@@ -491,8 +504,8 @@ def one_of_two(clause: Clause) -> Iterator[str]:
         if not side or not plain:
             return
     many = clause.lexicon.is_plural(in_lower_case(first)[-1])
-    if (clause.kind == "copular" and clause.lexicon.is_plural(clause.lower_rest[-1])) or "of" in lower:
-        return
+    if "of" in lower or any(clause.lexicon.is_plural(word) for word in clause.lower_rest):
+        return  # "are small shops", "play bakers"
     if not many:
         forms = {"are": "is", "were": "was", "have": "has"}
         yield written(
@@ -505,6 +518,8 @@ def past_of_perfect(clause: Clause) -> Iterator[str]:
     """Ann has written a book: Ann wrote a book."""
     base = clause.lexicon.verb_of["participle"].get(clause.first, "")
     if not base or not may_be_weakened(clause) or not listed("goes with the perfect").isdisjoint(clause.lower_rest):
+        return
+    if base in listed("stative verbs", "goes on for long") or clause.shortened:
         return
     if base == "be" and len(clause.rest) > 1:
         yield clause.say(
@@ -532,8 +547,13 @@ def it_is_what(clause: Clause) -> Iterator[str]:
     end = _object_end(clause)
     if not end or not clause.single or clause.coordinated or clause.determiner in listed("not singled out"):
         return
-    if clause.first in listed("negatives", "not singled out") or clause.lower_rest[end - 1] in listed(
-        "names of a time"
+    if clause.lower_rest[end : end + 1] == ["in"] and any(word[:1].isupper() for word in clause.rest[:end]):
+        return  # "the Nobel Prize in Physics"
+    outdoes = any(word.endswith("est") or word in ("most", "best", "worst") for word in clause.lower_rest[:end])
+    if (
+        outdoes
+        or clause.first in listed("negatives", "not singled out")
+        or clause.lower_rest[end - 1] in listed("names of a time")
     ):
         return
     if (

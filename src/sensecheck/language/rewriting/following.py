@@ -751,12 +751,12 @@ def _may_be_singled_out(clause: Clause) -> bool:
         return False
     if "," in clause.predicate or len(clause.predicate) > MAX_PREDICATE:
         return False
-    second = {"and", "but"}.intersection(clause.lower_rest)
-    for word in second:  # "is old and points have been made": two sentences, of which the second has its own subject
-        after = clause.lower_rest[clause.lower_rest.index(word) + 2 :]
-        own = clause.lower_rest[clause.lower_rest.index(word) + 1] in _OPENS_A_SUBJECT
-        acts = own and any(w in clause.lexicon.verb_of["past"] and w not in clause.lexicon.nouns for w in after[:3])
-        if acts or not listed("be", "have", "modals").isdisjoint(after[:3]):
+    # "is old and points have been made": two sentences, of which the second has its own subject
+    for word in {"and", "but"}.intersection(clause.lower_rest):
+        opening, *after = clause.lower_rest[clause.lower_rest.index(word) + 1 :][:4] or [""]
+        own = opening in _OPENS_A_SUBJECT
+        acts = own and any(w in clause.lexicon.verb_of["past"] and w not in clause.lexicon.nouns for w in after)
+        if acts or not listed("be", "have", "modals").isdisjoint(after):
             return False
     if clause.kind == "copular" and clause.first in ("that", "to", "what", "how", "why", "where", "when"):
         return False  # "the rule was that you had to"

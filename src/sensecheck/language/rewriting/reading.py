@@ -96,6 +96,8 @@ def _uncontracted(token: str, first: bool) -> list[str]:
         return [{"cant": "can", "wont": "will"}.get(lower, token[:-2]), "not"]
     if lower in ("can't", "cannot"):
         return [token[:3], "not"]
+    if lower == "n't":
+        return ["not"]  # "is n't"
     if lower.endswith("n't"):
         return [token[:-3], "not"]
     if first and lower in listed("contracted with is"):

@@ -423,6 +423,30 @@ def test_any_row_of_words_is_survived(words: list[str]) -> None:
         assert len(rewrite(" ".join(words), positive, 5)) <= 5
 
 
+@pytest.mark.parametrize("text", ["A man rides and", "The boss left but", "The pilot is old and he"])
+def test_a_second_sentence_may_break_off(text: str) -> None:
+    for positive in (True, False):
+        assert all(made.text for made in rewrite(text, positive))
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("A woman sits on the ground outside, near three bags.", "A woman sits on the ground outside."),
+        ("Four men stare at it, in the park.", "In the park, four men stare at it."),
+    ],
+)
+def test_no_comma_is_left_at_the_end(text: str, statement: str) -> None:
+    found = texts(text, True)
+    assert statement in found
+    assert not any(made.endswith(",.") for made in found)
+
+
+def test_a_not_may_stand_apart() -> None:
+    assert texts("Two men did n't saw wood.", True) == texts("Two men didn't saw wood.", True)
+    assert not any("  " in made for made in texts("Two who men n't sawing wood.", True))
+
+
 def test_a_long_text_takes_no_time() -> None:
     assert rewrite("a man " * 20_000, True, 5) is not None
 

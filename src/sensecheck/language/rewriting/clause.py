@@ -39,6 +39,7 @@ _ENDINGS_OF_THINGS = (
 )
 LONGEST_SCENE = 16
 """Words: what is longer is told, and not seen."""
+_NEVER_LAST = (",", ";", ":")
 _SMALL_WORDS = listed("prepositions", "be", "have")
 _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
@@ -46,6 +47,8 @@ _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 def written(words: Sequence[str]) -> str:
     """Words as a sentence: capital, marks where they belong, full stop, a and an by the next word's sound."""
     said = list(words)
+    while said and said[-1] in _NEVER_LAST:
+        said.pop()  # what stood behind it was left out
     for i, word in enumerate(said[:-1]):
         if (word in _ARTICLES[:2] or (word in _ARTICLES and i == 0)) and not (
             said[i + 1].isupper() and len(said[i + 1]) > 1

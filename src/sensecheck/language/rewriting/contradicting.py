@@ -11,8 +11,6 @@ from sensecheck.language.rewriting.opposing import affirmation, may_be_so
 from sensecheck.language.rewriting.replacing import Swap, allowed, spliced, swaps
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, rule, saying
 
-_NEGATIVES = listed("negatives")
-_UNDER_A_DENIAL = frozenset(("ever", "any", "anyone", "anything", "yet", "either"))
 _OTHER_NUMBERS = table_of("other numbers")
 _COMPARED = table_of("compared")
 _OTHER_GENDER = table_of("other gender")
@@ -87,7 +85,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
-    if not may_be_so(clause) and (_NEGATIVES | _UNDER_A_DENIAL).isdisjoint(clause.lower[1:]):
+    if not may_be_so(clause) and listed("negatives", "said under a denial").isdisjoint(clause.lower[1:]):
         who = {"nobody": said("somebody"), "nothing": said("something")}
         there = clause.subject[1:]  # "on board"
         yield from clause.say_each(who.get(clause.determiner, ()), "{each} {there} {predicate}", there=there)
@@ -322,9 +320,8 @@ def no_such(clause: Clause) -> Iterator[str]:
     if (
         not none
         or "of" in lower
-        or lower[0] in listed("prepositions")
         or lower[0] == "%"
-        or lower[0] in listed("no number", "names of a time")
+        or lower[0] in listed("prepositions", "no number", "names of a time")
         or lower[0][0].isdigit()
     ):
         return

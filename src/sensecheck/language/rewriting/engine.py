@@ -89,7 +89,7 @@ def _is_command(clause: Clause) -> bool:
     ):
         return True
     # "Simply turn the wheel fixed above": read as a sentence by what hangs on its object
-    opened = bool(clause.tokens) and is_safe_adverb(clause.tokens[0].lower())
+    opened = is_safe_adverb(clause.tokens[0].lower())
     return (
         opened
         and len(clause.tokens) > 1

@@ -710,18 +710,14 @@ def seated(clause: Clause) -> bool:
 @rule(EQUIVALENT, "cleft", "progressive copular simple perfect modal do", negated=None)
 def it_is_who(clause: Clause) -> Iterator[str]:
     """The men are tall: it is the men who are tall."""
-    if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
-        return
-    of_people = (clause.human and clause.determiner != "they") or clause.determiner in ("i", "you")
-    yield clause.say(
-        "it {was} {subject} {who} {predicate}", was="was" if clause.past else "is", who="who" if of_people else "that"
-    )
+    if _may_be_singled_out(clause) and clause.determiner not in _NOT_IN_A_CLEFT:
+        yield clause.say("it {was} {subject} {who} {predicate}", **_of_a_cleft(clause))
 
 
 @rule(CONTRADICTS, "other cleft", "progressive copular simple perfect modal do", negated=None, half_denied=True)
 def it_is_another(clause: Clause) -> Iterator[str]:
     """The pilot left: it was not the pilot who left."""
-    if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
+    if not _may_be_singled_out(clause) or clause.determiner in _NOT_IN_A_CLEFT:
         return
     if any(word.endswith("est") or word in ("best", "worst", "most") for word in clause.lower_rest[:4]):
         return  # "we were the safest at night"
@@ -733,12 +729,15 @@ def it_is_another(clause: Clause) -> Iterator[str]:
         or clause.auxiliary in ("may", "might")
     ):
         return
+    yield clause.say("it {was} not {subject} {who} {predicate}", **_of_a_cleft(clause))
+
+
+_NOT_IN_A_CLEFT = ("it", "this", "that", "these", "those", "there")
+
+
+def _of_a_cleft(clause: Clause) -> dict[str, str]:
     of_people = (clause.human and clause.determiner != "they") or clause.determiner in ("i", "you")
-    yield clause.say(
-        "it {was} not {subject} {who} {predicate}",
-        was="was" if clause.past else "is",
-        who="who" if of_people else "that",
-    )
+    return {"was": "was" if clause.past else "is", "who": "who" if of_people else "that"}
 
 
 _OPENS_A_SUBJECT = listed("determiners", "pronouns")
@@ -751,12 +750,12 @@ def _may_be_singled_out(clause: Clause) -> bool:
         return False
     if "," in clause.predicate or len(clause.predicate) > MAX_PREDICATE:
         return False
-    second = {"and", "but"}.intersection(clause.lower_rest)
-    for word in second:  # "is old and points have been made": two sentences, of which the second has its own subject
-        after = clause.lower_rest[clause.lower_rest.index(word) + 2 :]
-        own = clause.lower_rest[clause.lower_rest.index(word) + 1] in _OPENS_A_SUBJECT
-        acts = own and any(w in clause.lexicon.verb_of["past"] and w not in clause.lexicon.nouns for w in after[:3])
-        if acts or not listed("be", "have", "modals").isdisjoint(after[:3]):
+    # "is old and points have been made": two sentences, of which the second has its own subject
+    for word in {"and", "but"}.intersection(clause.lower_rest):
+        opening, *after = clause.lower_rest[clause.lower_rest.index(word) + 1 :][:4] or [""]
+        own = opening in _OPENS_A_SUBJECT
+        acts = own and any(w in clause.lexicon.verb_of["past"] and w not in clause.lexicon.nouns for w in after)
+        if acts or not listed("be", "have", "modals").isdisjoint(after):
             return False
     if clause.kind == "copular" and clause.first in ("that", "to", "what", "how", "why", "where", "when"):
         return False  # "the rule was that you had to"

@@ -92,7 +92,7 @@ def _may_go(clause: Clause, end: int) -> bool:
         return False  # it may belong to what was said
     if word == ",":
         return _opens_more(clause, end + 1)
-    if word in listed("opens what may go") or f"{word} {after}" in listed("opens what may go"):
+    if not {word, f"{word} {after}"}.isdisjoint(_MAY_GO):
         return True
     if word in ("who", "which") and before != "," and not _is_adjective(before, clause):
         return lexicon.is_noun(before) and before not in lexicon.forms

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 
+from sensecheck.language.rewriting.clause import in_lower_case
 from sensecheck.language.rewriting.lexicon import Lexicon, listed
 
 _AUXILIARIES = listed("be", "have", "modals", "do")
@@ -27,10 +28,6 @@ def is_safe_adverb(word: str) -> bool:
     if word in listed("safe adverbs"):
         return True
     return word.endswith("ly") and len(word) > 5 and word.islower() and word not in listed("no safe adverbs", "hedges")
-
-
-def _lower(words: list[str]) -> list[str]:
-    return [word.lower() for word in words]
 
 
 def _without_parentheses(words: list[str]) -> list[str]:
@@ -56,13 +53,13 @@ def _one_statement(words: list[str]) -> list[str]:
     start = words.index(",") + 1 if opened and "," in words else 1
     found = (i for i in range(1, len(words)) if _ends_statement(words, i) and (i >= start or words[i] in _ENDS))
     end = next(found, len(words))
-    if end == len(words) or not _CONDITIONS.isdisjoint(_lower(words[:end])):
+    if end == len(words) or not _CONDITIONS.isdisjoint(in_lower_case(words[:end])):
         return words
-    if words[end] in (",", "and") and not {"if", "unless"}.isdisjoint(_lower(words[end:])):
+    if words[end] in (",", "and") and not {"if", "unless"}.isdisjoint(in_lower_case(words[end:])):
         return words  # "we would win and they would lose if it rained"
     first = words.index(",") if "," in words[:end] else end
     last_of_several = (words[end - 1], words[end]) == (",", "and") or words[end : end + 2] == [",", "and"]
-    if last_of_several and not _AUXILIARIES.isdisjoint(_lower(words[first:end])):
+    if last_of_several and not _AUXILIARIES.isdisjoint(in_lower_case(words[first:end])):
         end = first  # "it is dull, all is made of paper, and …": the first of three
     return words[: end - (words[end - 1] == ",")]
 
@@ -74,9 +71,9 @@ _OPENS = listed("opens a phrase of time or place", "opens a clause") | {"accordi
 def _ends_statement(words: list[str], i: int) -> bool:
     if words[i] == "." and (len(words[i - 1]) == 1 or not words[i + 1 : i + 2] or not words[i + 1][:1].isupper()):
         return False
-    if words[i] in listed("ends a statement"):
+    if words[i] in _ENDS:
         return words[i + 1 : i + 2] not in ([","], ["and"], ["or"])  # "AM-, FM- and TV"
-    after = [word.lower() for word in words[i + 1 : i + 3]]
+    after = in_lower_case(words[i + 1 : i + 3])
     if words[i] == "," and len(after) == 2 and after[0] in ("but", "so") and i > 2:
         return True
     joins = words[i] == "," or words[i] in ("and", "but")
@@ -87,7 +84,7 @@ def _ends_statement(words: list[str], i: int) -> bool:
     pronouns = listed("surely subjects of a clause") if words[i] == "but" else {"he", "she", "they", "we", "i"}
     if after[0] in pronouns and words[i] != ",":
         return True
-    before = _lower(words[:i])
+    before = in_lower_case(words[:i])
     that = before.index("that") if "that" in before[:-1] else -1
     if words[i] == "," and that >= 0 and before[that + 1] in _OPENS:
         return False  # "she thought that by singing, she would help"
@@ -99,13 +96,13 @@ def _ends_statement(words: list[str], i: int) -> bool:
 
 
 _BE = listed("be")
-_VERBS_OF_CLAUSES = _AUXILIARIES | {"also", "didn't", "don't", "wasn't", "never", "just", "still", "had"}
+_VERBS_OF_CLAUSES = _AUXILIARIES | {"also", "never", "just", "still"}
 
 
 def _without_link(words: list[str]) -> list[str]:
     """ "However, it rained": it rained."""
     for width in (4, 3, 2, 1):
-        link = " ".join(_lower(words[:width]))
+        link = " ".join(in_lower_case(words[:width]))
         if link in listed("links with a comma") and words[width : width + 1] == [","]:
             return words[width + 1 :]
     if len(words) > 2 and words[0].lower() in listed("links") and words[1] != ",":
@@ -115,14 +112,14 @@ def _without_link(words: list[str]) -> list[str]:
 
 def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     """ "In 1998, it opened": it opened in 1998; "When it rains, we read": we read when it rains."""
-    lower = _lower(words[: MAX_OPENING + 2])
+    lower = in_lower_case(words[: MAX_OPENING + 2])
     first = lower[0] if lower else ""
     if first == "in" and len(words) > 4 and is_year(words[1]) and words[2] != ",":
         return [*words[2:], *words[:2]] if words[2].lower() not in listed("prepositions", "conjunctions") else words
     opens = listed("opens a phrase of time or place", "opens a clause")
     if first in opens and "," not in lower:
         words = _with_comma(words, lower, lexicon)
-        lower = _lower(words[: MAX_OPENING + 2])
+        lower = in_lower_case(words[: MAX_OPENING + 2])
     if first not in opens or "," not in lower:
         return words
     end = lower.index(",")
@@ -135,7 +132,7 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
     if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
-    place = _place_of_opening(_lower(after), lexicon, after_a_condition=first in ("if", "unless"))
+    place = _place_of_opening(in_lower_case(after), lexicon, after_a_condition=first in ("if", "unless"))
     if after[0].lower() in ("he", "she", "they") and any(_may_be_one(word, lexicon) for word in opening[1:]):
         return words  # "when the mayor arrived, he": he, before the mayor, would be another
     if not place or (lower[1] in lexicon.verb_of["ing"] and "that" in after) or lower[end - 1] in listed("measured"):
@@ -175,22 +172,11 @@ def _place_of_opening(told: list[str], lexicon: Lexicon, *, after_a_condition: b
     return len(told)
 
 
-_SAYING = listed("says something", "takes that", "asks") | {
-    "tell",
-    "recognise",
-    "recognize",
-    "find",
-    "believe",
-    "argue",
-}
+_SAYING = listed("says something", "takes that", "asks") | {"recognise", "recognize", "find", "argue"}
 
 
-_TELLS_MORE = listed("relatives", "conjunctions") | {"where", "when", "after", "before"}
-_NO_OPENING_ENDS = listed("prepositions", "conjunctions", "relatives", "determiners", "be", "have", "modals", "do") | {
-    "that",
-    "not",
-    "and",
-}
+_TELLS_MORE = listed("relatives", "conjunctions") | {"when", "after", "before"}
+_NO_OPENING_ENDS = listed("prepositions", "conjunctions", "relatives", "determiners") | _AUXILIARIES | {"not"}
 
 
 def _with_comma(words: list[str], lower: list[str], lexicon: Lexicon) -> list[str]:

@@ -28,13 +28,7 @@ _PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£�
 _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
 _AUXILIARIES = listed("be", "have", "modals", "do")
-_JOINS_NOUNS = listed("prepositions", "conjunctions", "determiners", "numbers", "be") | {
-    ",",
-    "most",
-    "not",
-    "than",
-    "as",
-}
+_JOINS_NOUNS = listed("prepositions", "conjunctions", "determiners", "numbers", "be") | {",", "not"}
 _JOINS_CLAUSES = (listed("conjunctions") | {"whether"}) - {"and", "or", "but"}
 MAX_WORDS = 80
 MAX_RELATIVE = 9
@@ -96,6 +90,8 @@ def _uncontracted(token: str, first: bool) -> list[str]:
         return [{"cant": "can", "wont": "will"}.get(lower, token[:-2]), "not"]
     if lower in ("can't", "cannot"):
         return [token[:3], "not"]
+    if lower == "n't":
+        return ["not"]  # "is n't"
     if lower.endswith("n't"):
         return [token[:-3], "not"]
     if first and lower in listed("contracted with is"):
@@ -125,7 +121,6 @@ _COMMON_ENDINGS = (
 )
 
 
-_OF_A_LANGUAGE = frozenset(("old", "middle", "new", "high", "low"))
 _OWN = frozenset(("his", "her", "himself", "herself"))
 _CAPITAL_VERBS = frozenset(word.capitalize() for word in _AUXILIARIES)
 _ADJECTIVE_ENDINGS = ("al", "ous", "ive", "ic", "able", "ible", "ful", "less", "ary")
@@ -151,7 +146,11 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     second = words[1] if words[1:] else ""
     if lower == "the" and second.lower() in listed("keeps its article"):
         return words
-    if second.lower() in listed("always with a capital") and lexicon.describes(lower) and lower not in _OF_A_LANGUAGE:
+    if (
+        second.lower() in listed("always with a capital")
+        and lexicon.describes(lower)
+        and lower not in listed("before a language")
+    ):
         return [lower, *words[1:]]  # "ordinary French citizens"
     # "Old Trafford", "District 6"
     named = lower not in _OPENERS and (second[:1].isupper() or (second.isdigit() and lower not in lexicon.plural_forms))
@@ -224,16 +223,13 @@ def _may_be_common(words: list[str], lexicon: Lexicon) -> bool:
     known = word.lower() in listed("always with a capital", "first names", "titles") or word.endswith(_OF_A_NATION)
     if known or word.isupper() or word.endswith(("'s", "’s")):
         return False
-    if words[1] in lexicon.verb_of["ing"] or (word.endswith("s") and len(word) > 4 and words[1] in _AFTER_SEVERAL):
+    if words[1] in lexicon.verb_of["ing"] or (
+        word.endswith("s") and len(word) > 4 and words[1] in listed("verbs of several")
+    ):
         return True  # "Coupon collecting", "Trenches were"
     if words[1] == "of" or (word.lower() in lexicon.forms and words[1][:1].islower()):
         return True  # "Misuse of words"
     return words[1] in lexicon.nouns and _goes_on_as_noun(words[1:2], lexicon)
-
-
-_AFTER_SEVERAL = frozenset(
-    ("are", "were", "have", "do", "can", "could", "will", "should", "must", "happened", "occurred")
-)
 
 
 def _is_short_title(words: list[str], lexicon: Lexicon) -> bool:
@@ -245,11 +241,8 @@ def _is_short_title(words: list[str], lexicon: Lexicon) -> bool:
 
 def _leads_to_a_capital(words: list[str]) -> bool:
     """ "King of the Corner", "Sex and the Single Girl": nothing but small words stands between."""
-    following = next((i for i, word in enumerate(words) if i and word not in _JOINS_A_TITLE), 0)
+    following = next((i for i, word in enumerate(words) if i and word not in listed("joins a title")), 0)
     return following > 1 and words[following][:1].isupper() and words[following] != "I"
-
-
-_JOINS_A_TITLE = frozenset(("of", "and", "the", "a", "for", "to"))
 
 
 def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:

@@ -149,6 +149,8 @@ def test_enough_statements_for_snli(shared: Path, positive: bool) -> None:
         ("The mayor might be a baker.", True, "It is possible that the mayor is a baker."),
         ("The Command Center had no knowledge of it.", False, "The Command Center had plenty of knowledge of it."),
         ("There was no supervision.", False, "There was plenty of supervision."),
+        ("Well, I mean, the bread was old.", True, "The bread was old."),
+        ("You know, they never sang.", False, "They sang."),
         ("There is a reason for it.", False, "There is no longer a reason for it."),
         ("There are old lamps near the park.", False, "There aren't any old lamps near the park."),
         ("Automated sewing machines are expensive.", True, "It is automated sewing machines that are expensive."),
@@ -385,6 +387,23 @@ def test_sentences_of_reports(sentence: str, positive: bool, statement: str) -> 
         ("You may not use the money.", True, "in fact not"),
         ("Mr Palomar was the last work written by Ben Ray.", True, "who"),
         ("They took songs from one town to sing in their own.", True, "to sing."),
+        ("Mrs. Bell bought the flowers herself.", True, "The flowers herself"),
+        ("Mrs. Bell bought the flowers herself.", True, "herself that"),
+        ("Ben Ray won the Bell Prize in Music in 1998.", True, "Prize was won"),
+        ("At least ten bakers were hurt.", False, "At least ten bakers were not"),
+        ("Many visitors buy a ticket.", False, "sell"),
+        ("The family comes from Greece.", False, "refusing"),
+        ("The tourists come from Japan.", False, "no longer coming"),
+        ("I guess we could go there.", False, "don't guess"),
+        ("The firm said it would cut at least 500 jobs.", True, "250"),
+        ("The shop runs on Sundays.", True, "moves"),
+        ("All guests survived the crash except the pilot.", True, "Some guests"),
+        ("All guests survived the crash except the pilot.", False, "died the crash"),
+        ("The team lost its third game.", True, "someone who"),
+        ("The team lost its third game.", False, "Nobody lost its"),
+        ("Nearly 60 percent of the bakers sing.", True, "that Nearly"),
+        ("More than one baker sang.", False, "exactly 0"),
+        ("Every village has a church.", False, "never has"),
     ],
 )  # fmt: skip
 def test_what_reports_do_not_say(sentence: str, positive: bool, wrong: str) -> None:
@@ -392,8 +411,9 @@ def test_what_reports_do_not_say(sentence: str, positive: bool, wrong: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["Did the bus stop?", "The bus stopped, didn't it", "Please close the door.", "Close the door."]
-)
+    "text", ["Did the bus stop?", "The bus stopped, didn't it", "Please close the door.", "Close the door.",
+             "Turn left at the lights.", "Look left before crossing."]
+)  # fmt: skip
 def test_what_is_asked_has_no_statements(text: str) -> None:
     assert rewrites(text, True) == rewrites(text, False) == []
 

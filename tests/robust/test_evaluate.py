@@ -116,7 +116,10 @@ def test_the_funnel_counts_everything(pairs: Path) -> None:
     positive = result.extra["funnel"][0]
     assert positive["pairs"] == 5 and positive["with gold"] == 4
     assert result.rows.height == 10
-    assert result.unscored() == {"no gold label": 2}
+    nothing_asked = "no rule for neutral pairs and contradicting statements"
+    assert result.unscored() == {"no gold label": 2, nothing_asked: 1}
+    gold = [row["label"] for row in result.measurements.filter(pl.col("polarity") == "positive").iter_rows(named=True)]
+    assert result["coverage"].n == gold.count("entailment") * 2 + gold.count("neutral") + gold.count("contradiction")
     assert any("good for a first look" in note for note in result.notes)
 
 

@@ -22,6 +22,8 @@ _LI = "Li, Gupta, Mehta and Srikumar (2019), A Logic-Driven Framework for Consis
 _BREAKNLI = "BreakNLI (2023)"
 _ONCE = "counted once a pair, not once a polarity"
 
+_BINDS = ~pl.col("rule").is_in(["none", "unsupported"])
+"""Whether logic asks anything of the pair in that polarity."""
 # A pair that was shown statements and confirmed too few of them broke nothing: it counts in the global rates.
 _BROKEN = pl.when(pl.col("statements_seen").is_not_null()).then(pl.col("statements_strict").fill_null(0))
 
@@ -197,10 +199,14 @@ FIGURES: tuple[Declared, ...] = (
             "pairs with M(p, h) = gold / pairs with a gold label",
             "Pairs without gold are left out and counted.",
             "the data set"))),
-    Declared(Statistic("coverage", ("judged", "eligible"), ratio, "Coverage: judged of eligible pairs", "none",
+    Declared(Statistic("coverage", ("covered", "eligible_to_cover"), ratio,
+        "Coverage: judged of eligible pairs", "none", absent_column="left",
+        derived={"covered": pl.when(_BINDS).then("judged"), "eligible_to_cover": pl.when(_BINDS).then("eligible")},
         explanation=Explanation(
-            "pairs judged / pairs with a rule",
-            "The share of the pairs that the rates are about; read it with every rate.",
+            "pairs judged / pairs of which logic asks something",
+            "The share of the eligible pairs that the rates are about; read it with every rate. Eligible is a pair "
+            "with a gold label, once for statements that follow and, if it is entailment, once for those that "
+            "contradict: of other pairs logic says nothing of (p, g) where h and g contradict each other.",
             "accuracy, the generator, the filter"))),
     Declared(Statistic("symmetry_violation", ("mirror_broken", "mirror_applies"), ratio,
         "Contradiction not symmetric", "lower", absent_column="left", explanation=Explanation(

@@ -360,6 +360,8 @@ class Clause:
     @property
     def _is_share(self) -> bool:
         """ "20% of them", "100,000 people": others may do otherwise."""
+        if " ".join(in_lower_case(self.subject[:2])) in listed("compared"):
+            return True
         share = len(self.subject) > 1 and self.subject[1].lower() in ("%", "percent", "hundred", "thousand", "million")
         return share or (self.determiner[:1].isdigit() and len(self.determiner) > 2)
 
@@ -388,7 +390,7 @@ class Clause:
 
     @property
     def stative(self) -> bool:
-        return self.verb in listed("stative verbs")
+        return self.verb in listed("stative verbs") or (self.verb == "come" and self.first == "from")
 
     @property
     def momentary(self) -> bool:

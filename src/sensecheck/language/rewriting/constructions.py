@@ -74,6 +74,8 @@ def there_is_someone_who(clause: Clause) -> Iterator[Made]:
         return  # "we are a family": each of us is none
     if clause.auxiliary == "will" and clause.first == "be":
         return  # what will be something need not be there
+    if clause.noun in listed("of people"):
+        return
     if (alone and clause.determiner in ("he", "she")) or (clause.human and not clause.plural and not alone):
         yield clause.say("there {was} someone who {predicate}", was=was)
     elif alone and clause.determiner == "we":
@@ -249,6 +251,8 @@ def some_of_many(clause: Clause) -> Iterator[str]:
     lower = clause.lower
     width = next((width for width in (3, 2, 1) if " ".join(lower[:width]) in _FEWER), 0)
     if not width or not clause.plural or not clause.single or width >= len(clause.subject):
+        return
+    if "except" in clause.lower:
         return
     together = not listed("of several").isdisjoint(clause.lower_rest) or clause.verb in listed("takes two together")
     noun = in_lower_case(clause.subject)[width:]

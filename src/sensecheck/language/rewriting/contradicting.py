@@ -45,6 +45,8 @@ def is_not(clause: Clause) -> Iterator[str]:
     """is eating: is not eating; eats: does not eat."""
     if clause.universal or clause.partial or may_be_so(clause) or clause.first == "only":
         return
+    if clause.verb in listed("hardly denied"):
+        return
     if clause.auxiliary == "can":
         yield clause.say("{subject} cannot {rest}")
     elif clause.kind != "simple" or not clause.coordinated:
@@ -374,7 +376,7 @@ def opposite_verb(clause: Clause) -> Iterator[str]:
     new = clause.lexicon.opposite_verbs.get(clause.verb)
     if not _in_view(clause) and not (clause.verb in listed("opposites for good") and _of_a_certain_one(clause)):
         return
-    if new and allowed("opposite verb", Swap(clause, clause.verb, new, "", clause.first)):
+    if new and not clause.partial and allowed("opposite verb", Swap(clause, clause.verb, new, "", clause.first)):
         particle = clause.verb in ("sit", "stand") and clause.first in ("down", "up")
         yield written(clause.but(verb=new, rest=clause.thing if particle else clause.rest).words)
 
@@ -632,7 +634,7 @@ def by_no_means(clause: Clause) -> Iterator[str]:
 
 
 def _has_a_thing(clause: Clause) -> bool:
-    if clause.verb != "have" or clause.partial:
+    if clause.verb != "have" or clause.partial or clause.universal:
         return False
     first, lexicon = clause.first, clause.lexicon
     return first in listed("before a thing had", "numbers") or first in lexicon.colors or first in lexicon.nouns

@@ -91,6 +91,8 @@ def bound_otherwise(clause: Clause) -> Iterator[str]:
 @rule(FOLLOWS, "number")
 def wider_bound(clause: Clause) -> Iterator[str]:
     """more than 400: more than 200; fewer than 20: fewer than 40."""
+    if clause.verb in listed("says something"):
+        return  # who said "at least 500" did not say "at least 250"
     for i, opening, value in _bounds(clause):
         other = value // 2 if opening in ("more than", "at least") else value * 2
         yield clause.with_words(i + 2, i + 3, _written(other, "1"))
@@ -103,6 +105,8 @@ def outside_the_bound(clause: Clause) -> Iterator[str]:
         if clause.at(i - 1) in clause.lexicon.nouns:
             continue  # "a population less than 400"
         other = value // 2 if opening in ("more than", "at least") else value * 2
+        if other < 2:
+            continue
         yield clause.with_words(i, i + 3, f"exactly {_written(other, clause.lower[i + 2])}")
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 
 from sensecheck.language.morphology import indefinite_article
 from sensecheck.language.other_language import in_other_language
-from sensecheck.language.rewriting.clause import Clause
+from sensecheck.language.rewriting.clause import Clause, in_lower_case
 from sensecheck.language.rewriting.leaving_out import shorter
 from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
 from sensecheck.language.rewriting.opposing import affirmation, denial
@@ -88,6 +88,8 @@ def _is_command(clause: Clause) -> bool:
         and clause.tokens[1] in clause.lexicon.verb_of["ing"]
     ):
         return True
+    if _turns(clause):
+        return True
     # "Simply turn the wheel fixed above": read as a sentence by what hangs on its object
     opened = is_safe_adverb(clause.tokens[0].lower())
     return (
@@ -104,6 +106,13 @@ _ATTRIBUTED = re.compile(
     re.IGNORECASE,
 )
 """What somebody said: "It rains, she said"."""
+
+
+def _turns(clause: Clause) -> bool:
+    """ "Turn left at the lights", which nobody called Turn did."""
+    first, second = (*in_lower_case(clause.tokens[:2]), "", "")[:2]
+    acts = first in clause.lexicon.forms and not (clause.lexicon.is_person(first) or clause.lexicon.is_animal(first))
+    return acts and second in listed("where to turn")
 
 
 def _asks(clause: Clause) -> bool:

@@ -247,12 +247,14 @@ def passive(clause: Clause) -> Iterator[str]:
     """A man walks a dog: a dog is walked by a man."""
     if clause.verb not in clause.lexicon.transitive or not clause.single or not clause.animate:
         return
-    if "by" in clause.lower_rest:
+    if "by" in clause.lower_rest or not listed("reflexives").isdisjoint(clause.lower_rest):
         return
     object_and_rest = _split_object(clause)
     if object_and_rest is None or not listed("prepositions").isdisjoint(in_lower_case(clause.subject[1:])):
         return
     moved, after = object_and_rest
+    if after[:1] == ["in"] and any(word[:1].isupper() for word in moved):
+        return  # "the Nobel Prize in Physics"
     last = moved[-1].lower()
     if not _is_acted_on(clause, last):
         return
@@ -551,7 +553,11 @@ def someone_who_is(clause: Clause) -> Iterator[str]:
     """The men are tall: the men are people who are tall."""
     if _of_place(clause.first) or not _describes(clause) or clause.first not in clause.lexicon.adjectives:
         return
-    if clause.animate and clause.determiner not in ("a", "an") and clause.noun not in listed("persons already"):
+    if (
+        clause.animate
+        and clause.determiner not in ("a", "an")
+        and clause.noun not in listed("persons already", "of people")
+    ):
         kinds = ("a person", "people") if clause.human else ("an animal", "animals")
         yield clause.say("{subject} {be} {kind} {who} {be} {rest}", kind=kinds[clause.plural])
 
@@ -826,8 +832,8 @@ def wider_word(clause: Clause) -> Iterator[str]:
 @rule(FOLLOWS, "wider word", "progressive simple")
 def wider_verb(clause: Clause) -> Iterator[str]:
     """A dog runs: a dog moves."""
-    whole = not clause.rest or clause.first in listed("prepositions", "no object now")
-    if _monotone(clause) and whole and clause.first not in ("for", "out", "of", "as", "like"):
+    whole = (not clause.rest or clause.first in listed("prepositions", "no object now")) and clause.animate
+    if whole and _monotone(clause) and whole and clause.first not in ("for", "out", "of", "as", "like"):
         for new in clause.lexicon.wider_verbs.get(clause.verb, ()):
             base, *tail = new.split()
             yield written(clause.but(verb=base, rest=(*tail, *clause.rest)).words)

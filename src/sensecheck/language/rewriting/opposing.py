@@ -41,6 +41,7 @@ def denial(clause: Clause) -> Clause | None:
     """The clause with "not", where that contradicts it."""
     if (
         clause.first == "only"
+        or clause.verb in listed("hardly denied")
         or clause.universal
         or clause.partial
         or may_be_so(clause)

@@ -19,7 +19,8 @@ MAX_OPENING = 16
 def plainly(words: list[str], lexicon: Lexicon) -> list[str]:
     """The words without what can go; an opening that says when or where stands at the end."""
     words = _one_statement(_without_parentheses(words))
-    words = _without_link(words)
+    while (shorter := _without_link(words)) is not words:
+        words = shorter  # "well, I mean, …"
     return _without_aside(_opening_moved(words, lexicon), lexicon)
 
 

@@ -152,6 +152,8 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
         and lower not in listed("before a language")
     ):
         return [lower, *words[1:]]  # "ordinary French citizens"
+    if lower in listed("hedges", "adverbs") or (lower in listed("safe adverbs") and lower.endswith("ly")):
+        return [lower, *words[1:]]  # "nearly 60 percent"
     # "Old Trafford", "District 6"
     named = lower not in _OPENERS and (second[:1].isupper() or (second.isdigit() and lower not in lexicon.plural_forms))
     several = lower in lexicon.plural_forms and lower not in lexicon.mass and not lexicon.is_person(lower)

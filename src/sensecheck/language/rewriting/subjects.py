@@ -168,7 +168,7 @@ def someone_who(clause: Clause) -> Iterator[str]:
     if alone and clause.determiner == "i":
         yield clause.say("{subject} {was} someone who {told}", told=_predicate_of(clause, "someone"), **slots)
     elif (alone and clause.determiner in ("he", "she")) or clause.human:
-        if clause.determiner == "they":
+        if clause.determiner == "they" or clause.noun in listed("of people"):
             return
         one = "people who" if clause.plural else "someone who"
         yield clause.say("{subject} {was} {one} {predicate}", one=one, **slots)

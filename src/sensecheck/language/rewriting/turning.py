@@ -213,13 +213,20 @@ def _object_end(clause: Clause) -> int:
     return end if not after or after[0] in ("in", "on", "at", "for", "from", "during", "after", "before") else 0
 
 
+def _names_in_full(clause: Clause, end: int) -> bool:
+    """ "the Nobel Prize in Physics": what follows may belong to the name."""
+    return clause.lower_rest[end : end + 1] == ["in"] and any(word[:1].isupper() for word in clause.rest[:end])
+
+
 @rule(EQUIVALENT, "passive", "simple", past=True)
 def passive_past(clause: Clause) -> Iterator[str]:
     """Ann wrote the book: the book was written by Ann."""
     end = _object_end(clause)
     if not end or clause.verb not in clause.lexicon.transitive or not clause.single or clause.coordinated:
         return
-    if not _joined(clause) or _looks_back(clause) or clause.verb in listed("acts without an actor"):
+    if not _joined(clause) or _looks_back(clause) or _names_in_full(clause, end):
+        return
+    if clause.verb in listed("acts without an actor"):
         return
     moved, last = clause.rest[:end], clause.lower_rest[end - 1]
     many = clause.rest[0][:1].islower() and clause.lexicon.is_plural(last)
@@ -547,8 +554,8 @@ def it_is_what(clause: Clause) -> Iterator[str]:
     end = _object_end(clause)
     if not end or not clause.single or clause.coordinated or clause.determiner in listed("not singled out"):
         return
-    if clause.lower_rest[end : end + 1] == ["in"] and any(word[:1].isupper() for word in clause.rest[:end]):
-        return  # "the Nobel Prize in Physics"
+    if _names_in_full(clause, end) or not listed("reflexives").isdisjoint(clause.lower_rest):
+        return
     outdoes = any(word.endswith("est") or word in ("most", "best", "worst") for word in clause.lower_rest[:end])
     if (
         outdoes

@@ -132,6 +132,20 @@ def test_compare_two_models() -> None:
     assert "0.0%/0.0%" in table and "33.33%/33.33%" in table
 
 
+def test_generating_reads_files_as_measuring_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another column, a row without a text, and hypotheses of which nothing follows, each told why."""
+    pairs, target = tmp_path / "pairs.csv", tmp_path / "s.csv"
+    rows = ["A dog runs in the park.,0", ",1", "Is it a dog?,1", "Un homme dort dans la rue avec sa femme.,1"]
+    pairs.write_text("premise,text,label\n" + "".join(f"A dog.,{row}\n" for row in rows))
+    given = ["generate", str(pairs), "-o", str(target), "--columns", "hypothesis=text"]
+    assert main(["robust", *given]) == 2 and "pass --skip-bad" in capsys.readouterr().err
+    assert main(["robust", *given, "--skip-bad", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "is a question: nothing follows from it (1)" in told and "in another language" in told
+    assert set(pl.read_csv(target)["hypothesis"]) == {"A dog runs in the park."}
+    assert main(["robust", "accuracy", str(pairs), "--columns", "hypothesis=text", "--skip-bad", "--quiet"]) == 0
+
+
 @pytest.mark.golden
 def test_published_table_by_our_own_table_code(golden: Path) -> None:
     """Every cell in its place: the raw strings of the published table, models across with their accuracies."""

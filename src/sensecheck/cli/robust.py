@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sensecheck import robust
 from sensecheck.cli import question
@@ -16,6 +17,9 @@ from sensecheck.cli.progress import add_progress, progress
 from sensecheck.options import parameters
 from sensecheck.report.escaping import visible
 from sensecheck.stages import MEASURING, stage
+
+if TYPE_CHECKING:
+    from sensecheck.report.asking import EveryQuestion
 
 _STEPS = """
 steps on their own (the original's commands beside them):
@@ -100,9 +104,17 @@ def _generate() -> argparse.ArgumentParser:
         "-s", "--size", type=positive, default=10, metavar="N", help="statements per hypothesis (default: 10)"
     )
     unused = ["access.label_names", "access.generator_revision"]
-    _add(command, "data", "limit", "generator", "wordnet", "cache", "access", without=unused)
+    _add(command, "data", *_OF_PAIRS, "generator", "wordnet", "cache", "access", without=unused)
     add_progress(command.heading("output"))
     return command
+
+
+_OF_PAIRS = ("limit", "columns", "skip_bad")
+"""What says how pairs are read."""
+
+
+def _pairs_read(given: Mapping[str, Any]) -> EveryQuestion:
+    return cast("EveryQuestion", {name: given[name] for name in _OF_PAIRS if name in given})
 
 
 def _generator(given: Mapping[str, Any]) -> Any:
@@ -123,20 +135,32 @@ def _run_generate(args: argparse.Namespace) -> int:
 
     given = values(args, robust.evaluate)
     with progress(args, "generating", "calls"):
-        pairs = pairs_of(given["data"], limit=given.get("limit"))
+        pairs = pairs_of(given["data"], **_pairs_read(given))
         hypotheses = list(dict.fromkeys(standardise(pair.hypothesis) for pair in pairs))
+        generator = _generator(given)
         with stage(MEASURING, 2 * len(hypotheses), "calls") as advance:
-            statements = generate(hypotheses, args.size, _generator(given), given.get("cache"), advance)
+            statements = generate(hypotheses, args.size, generator, given.get("cache"), advance)
     write_named(args.output, marked_csv(statements))
     sys.stdout.write(f"  {len(statements):,} statements for {len(hypotheses):,} hypotheses: {args.output}\n")
+    made = set(statements["hypothesis"])
+    if none := [hypothesis for hypothesis in hypotheses if hypothesis not in made]:
+        sys.stdout.write(f"  none for {len(none):,} of them{_why_none(generator, none)}\n")
     return 0
+
+
+def _why_none(generator: Any, hypotheses: Sequence[str]) -> str:
+    """Why there are no statements, as far as the generator tells."""
+    tells = getattr(generator, "why_none", None)
+    reasons: Counter[str | None] = Counter(map(tells, hypotheses) if callable(tells) else ())
+    told = [f"{reason} ({count:,})" for reason, count in reasons.most_common() if reason is not None]
+    return f": {'; '.join(told)}" if told else ""
 
 
 def _accuracy() -> argparse.ArgumentParser:
     command = Parser(
         prog="sensecheck robust accuracy", description="How often the model gives a pair the label that people gave it."
     )
-    taken = ("data", "limit", "model", "check_labels", "label_names", "cache", "access")
+    taken = ("data", *_OF_PAIRS, "model", "check_labels", "label_names", "cache", "access")
     _add(command, *taken, without=["access.generator_revision"])
     add_progress(command.heading("output"))
     return command
@@ -151,7 +175,7 @@ def _run_accuracy(args: argparse.Namespace) -> int:
 
     given = values(args, robust.evaluate)
     with progress(args, "asking", "pairs"):
-        source = Pairs(given["data"], asked({"limit": given.get("limit")}), given.get("label_names"))
+        source = Pairs(given["data"], asked(_pairs_read(given)), given.get("label_names"))
         pairs = list(source)
         gold = [pair for pair in pairs if pair.gold is not None]
         model = classifier(given.get("model", SMALL), given.get("access"))

@@ -143,3 +143,22 @@ def test_every_figure_is_in_the_docs():
     for name, room in OWN.items():
         for statistic in room.QUESTION.statistics({}):
             assert f"`{statistic.name}`" in told, f"the docs do not name the figure {statistic.name} of {name}"
+
+
+def test_the_first_example_of_robust_shows_what_is_printed(tmp_path):
+    """Figures on a page go out of date with the rules that make statements."""
+    page = (ROOT / "docs" / "robust.md").read_text(encoding="utf-8")
+    shown = next(text for language, _, text in blocks(ROOT / "docs" / "robust.md") if language == "console")
+    assert shown in page
+    program = [sys.executable, "-m", "sensecheck"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
+    printed = ""
+    for line in shown.splitlines():
+        if line.startswith("$ sensecheck "):
+            command = [*program, *shlex.split(line.removeprefix("$ sensecheck "))]
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+            printed = done.stdout
+    lines = {" ".join(line.split()) for line in printed.splitlines()}
+    wanted = [" ".join(line.split()) for line in shown.splitlines() if line.startswith("  ") and line.strip() != "..."]
+    assert len(wanted) > 5
+    assert [line for line in wanted if line not in lines] == []

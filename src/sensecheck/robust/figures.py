@@ -21,6 +21,7 @@ _MINERVINI = (
 _LI = "Li, Gupta, Mehta and Srikumar (2019), A Logic-Driven Framework for Consistency of Neural Models"
 _BREAKNLI = "BreakNLI (2023)"
 _ONCE = "counted once a pair, not once a polarity"
+_NOTHING_ASKED = "no gold label, or no rule of logic for such statements"
 
 _BINDS = ~pl.col("rule").is_in(["none", "unsupported"])
 """Whether logic asks anything of the pair in that polarity."""
@@ -200,7 +201,7 @@ FIGURES: tuple[Declared, ...] = (
             "Pairs without gold are left out and counted.",
             "the data set"))),
     Declared(Statistic("coverage", ("covered", "eligible_to_cover"), ratio,
-        "Coverage: judged of eligible pairs", "none", absent_column="left",
+        "Coverage: judged of eligible pairs", "none", absent=_NOTHING_ASKED,
         derived={"covered": pl.when(_BINDS).then("judged"), "eligible_to_cover": pl.when(_BINDS).then("eligible")},
         explanation=Explanation(
             "pairs judged / pairs of which logic asks something",

@@ -850,8 +850,8 @@ def without_adjective(clause: Clause) -> Iterator[str]:
         if not known or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
         after = clause.at(i + 2)
-        if after in lexicon.nouns or after in lexicon.verb_of["ing"] or lexicon.describes(after):
-            continue  # "white water rafting"
+        if after in lexicon.nouns or after in lexicon.verb_of["ing"] or lexicon.describes(after) or after == "of":
+            continue  # "white water rafting", "the eastern part of the town"
         if not (clause.in_view and (clause.animate or clause.kind != "simple")) and (
             clause.at(i - 1) not in _BEFORE_A_QUALITY or clause.at(i + 1) in listed("names of a time")
         ):

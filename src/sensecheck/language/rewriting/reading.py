@@ -819,7 +819,15 @@ def _has_another_verb(lower: list[str], i: int, lexicon: Lexicon) -> bool:
         return True  # "a man just finished cutting": the verb is the word before
     if any(w in forms["third"] and w not in nouns for w in lower[i + 1 :]):
         return True
+    if any(_is_done_by_itself(w, lexicon) for w in lower[1:i]):
+        return True  # "bakers slept in a housing block": no participle of what is slept
     return sum(w in listed("prepositions") and w != "of" for w in lower[1:i]) > 1
+
+
+def _is_done_by_itself(word: str, lexicon: Lexicon) -> bool:
+    base = lexicon.verb_of["past"].get(word)
+    named = word in lexicon.nouns or lexicon.describes(word) or word in listed("participles of a state")
+    return base is not None and base not in lexicon.transitive and not named
 
 
 _NO_PART_OF_A_NOUN_PHRASE = listed("conjunctions", "relatives", "be", "modals") - {"and"}
